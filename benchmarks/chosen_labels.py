@@ -39,14 +39,14 @@ from interval_coverage import LEVEL, LIMITS, Cell
 from narrow_settings import ends_of
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import in_all_answers
-from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.scored_labels import ScoredSample, flag_from, load_sample
-from judgeboard.agreement.threshold_figures import ThresholdFigures
-from judgeboard.agreement.thresholds import Goal, replayed, threshold_result
-from judgeboard.agreement.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
+from judgeboard.measure.all_answers import in_all_answers
+from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.scored_labels import ScoredSample, flag_from, load_sample
+from judgeboard.measure.threshold_figures import ThresholdFigures
+from judgeboard.measure.thresholds import Goal, replayed, threshold_result
+from judgeboard.measure.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
 from judgeboard.stats.rates import summed, weighted_agreement

@@ -20,11 +20,12 @@ from typing import Any
 from million_data import COMMON, MIDDLE, NOW, RARE, TODAY, UNSURE_BY, make
 from sqlalchemy import Connection, text
 
-from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.health.record import KeptRecords
 from judgeboard.health.report import health_page, judges_in_use
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.trend import trend
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
@@ -32,7 +33,6 @@ from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_f
 from judgeboard.store.opening import open_store
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_facets, response_page
-from judgeboard.trends.trend import trend
 
 PAGE = 50
 Reading = tuple[str, int | None, Callable[[Connection], Any]]  # what, its limit in ms, how

@@ -24,11 +24,11 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from judgeboard.agreement.choice import CountedGrades
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Label, QueueOrder
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store

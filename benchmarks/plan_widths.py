@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from judgeboard.agreement.label_plans import LabelPlan
-from judgeboard.agreement.plans import plan_of_rate
-from judgeboard.agreement.samples import SampledLabels, StratumName
+from judgeboard.measure.label_plans import LabelPlan
+from judgeboard.measure.plans import plan_of_rate
+from judgeboard.measure.samples import SampledLabels, StratumName
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.rates import rate, summed
 

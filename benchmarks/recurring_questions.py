@@ -44,16 +44,16 @@ import numpy as np
 from scipy.stats import binom
 
 import judgeboard
-from judgeboard.agreement.corrected_trend import corrected_trend
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.measure.corrected_trend import corrected_trend
+from judgeboard.measure.periods import PeriodSums
+from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, GroupedValues, alarm_limits
 from judgeboard.people.roster import change_settings
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.monitor import DIRECTIONS, detect, difference_effect, found_changes, rate_error
 from judgeboard.stats.rates import influences, strata_of, summed
 from judgeboard.text import EPOCH
-from judgeboard.trends.measures import ALL_ANSWERS, MEASURES, GroupedValues, alarm_limits
-from judgeboard.trends.periods import PeriodSums
 
 WEEKS, ANSWERS, QUESTIONS, CHANGED = 40, 100, 60, 26
 WITHIN = 10

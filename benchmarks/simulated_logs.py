@@ -8,8 +8,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from judgeboard.agreement.threshold_figures import QueueChange
 from judgeboard.domain import Estimate
+from judgeboard.measure.threshold_figures import QueueChange
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
 from judgeboard.stats.anchors import flip_rate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, grouping

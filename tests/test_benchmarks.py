@@ -6,8 +6,8 @@ import numpy as np
 import plan_widths
 from simulated_logs import NOT_SIMULATED, WORLDS, world_estimates
 
-from judgeboard.agreement.label_plans import LabelPlan
-from judgeboard.agreement.plans import plan_of_rate
+from judgeboard.measure.label_plans import LabelPlan
+from judgeboard.measure.plans import plan_of_rate
 from judgeboard.stats.pair_statistics import STATISTICS
 from served import fork_server
 

@@ -174,7 +174,7 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     spared = {"scipy", "pandas", "openai", "rich", "alembic", "yaml", "sqlalchemy.dialects.postgresql"}
     code = (
         f"import sys; from judgeboard.cli.app import run; code = run(['labels', 'rate', '--db', {str(database)!r}]); "
-        f"print(code, 'judgeboard.agreement.rates' in sys.modules, sorted({spared!r} & set(sys.modules)))"
+        f"print(code, 'judgeboard.measure.rates' in sys.modules, sorted({spared!r} & set(sys.modules)))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-1] == "0 True []"

@@ -14,7 +14,7 @@ Judge a whole log::
     store = judgeboard.open_store("judgeboard.db", create=True)
     judgeboard.import_file(store, "answers.jsonl")
     judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
-    judgeboard.measure(store)
+    judgeboard.measure_log(store)
 
 ``__init__.pyi`` lists the public names with the module that defines each. Every error that a caller can cause is a
 `JudgeboardError`.

@@ -1,8 +1,8 @@
 """The public names of Judgeboard and the modules that define them; a module is loaded on first use."""
 
-from .agreement.measure import measure_agreement as measure_agreement
-from .agreement.rates import RateResult as RateResult, measure_rate as measure_rate
-from .agreement.result import AgreementResult as AgreementResult
+from .measure.agreement import measure_agreement as measure_agreement
+from .measure.rates import RateResult as RateResult, measure_rate as measure_rate
+from .measure.agreement_result import AgreementResult as AgreementResult
 from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,
@@ -62,7 +62,7 @@ from .methods.control_answers.run import (
 from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.juries.run import judge_by_jury as judge_by_jury
 from .methods.refining.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
-from .agreement.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
+from .measure.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
 from .runs.pairwise import (
     compare_pairs as compare_pairs,
     compare_pairs_async as compare_pairs_async,
@@ -112,7 +112,7 @@ from .people.roster import (
     restore_version as restore_version,
     retire_version as retire_version,
 )
-from .reports.stats import measure as measure
+from .reports.stats import measure_log as measure_log
 from .reviews.bundles import export_bundle as export_bundle, merge_bundle as merge_bundle
 from .reviews.changes import (
     comment as comment,

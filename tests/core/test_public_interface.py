@@ -183,7 +183,7 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     asked = judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
     assert (asked.ok, asked.not_reached) == (1, 0)
     assert judgeboard.raise_flags(store).raised == 0
-    assert judgeboard.measure(store).judgments["ok"] == 1
+    assert judgeboard.measure_log(store).judgments["ok"] == 1
     out = tmp_path / "judgments.jsonl"
     assert judgeboard.export_tables(store, {"judgments": out}) == {"judgments": 1}
     assert '"lexical"' in out.read_text()

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, press, shown, texts
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import watch
 from judgeboard.domain import Role
+from judgeboard.measure.alarms import watch
 from judgeboard.people.roster import add_person
 from judgeboard.store.alerts import list_alarms
 from judgeboard.store.engine import Store

@@ -9,9 +9,9 @@ import pytest
 from alert_checks import check
 from app_pages import OpenPage, charts, markup, shown
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import watch
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
+from judgeboard.measure.alarms import watch
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, create_queue
 from judgeboard.store.clock import utc_now

@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 from sqlalchemy import text
 
-from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.trend import Panel, Point, trend
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.strata import drawn_answers, picked_answers
-from judgeboard.trends.trend import Panel, Point, trend
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 WEEKS_BEFORE = 7

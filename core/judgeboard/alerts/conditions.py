@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.alarms import alarm_sentence, open_alarms
 from judgeboard.alerts.levels import level_figures
 from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition, RuleState
+from judgeboard.measure.alarms import alarm_sentence, open_alarms
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.alerts import NewAlertRule

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.alarms import watch
 from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
 from judgeboard.domain import Action, AlertCondition, MessageKind, RuleState
 from judgeboard.errors import JudgeboardError
+from judgeboard.measure.alarms import watch
 from judgeboard.people.permissions import Actor, allowed
 from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (

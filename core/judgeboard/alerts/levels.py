@@ -11,6 +11,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.periods import PeriodSums, PlausibleDays, counts_by_day
+from judgeboard.measure.trend import without_date
+from judgeboard.measure.trend_figures import GroupedValues, Measure, criterion_words, find_criterion, measure_of
 from judgeboard.stats.arrays import TIE, IntArray
 from judgeboard.stats.estimates import number_words, percent_words, unmeasured
 from judgeboard.store.alerts import Level, NewAlertRule
@@ -20,9 +23,6 @@ from judgeboard.store.filters import METADATA, WHERE_FIELDS, LevelMeasure, RowFi
 from judgeboard.store.settings import rules_in_force
 from judgeboard.store.statements import NO_DAY
 from judgeboard.text import counted, utc_day
-from judgeboard.trends.measures import GroupedValues, Measure, criterion_words, find_criterion, measure_of
-from judgeboard.trends.periods import PeriodSums, PlausibleDays, counts_by_day
-from judgeboard.trends.trend import without_date
 
 LEAST_ANSWERS = 10
 """Minimum number of answers for a level."""

@@ -21,6 +21,7 @@ from judgeboard.alerts.levels import (
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting
+from judgeboard.measure.trend_figures import MEASURES, find_criterion
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.settings.fields import Text
 from judgeboard.settings.model import ENVIRONMENT
@@ -36,7 +37,6 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import known_judges
 from judgeboard.text import seconds_of, unstorable
-from judgeboard.trends.measures import MEASURES, find_criterion
 
 LONGEST_NAME = 80  # characters
 LARGEST_THRESHOLD = 1e12

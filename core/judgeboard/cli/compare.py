@@ -23,8 +23,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.pair_report import PairReport
     from judgeboard.judges.judge import JudgeKeywords
+    from judgeboard.measure.pair_report import PairReport
 
 
 @options.group(
@@ -105,7 +105,7 @@ def pairs(
     A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run, repeat the command.
     For exit codes see `judgeboard judge`.
     """
-    from judgeboard.agreement.pair_report import measure_pairs
+    from judgeboard.measure.pair_report import measure_pairs
     from judgeboard.runs.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
@@ -161,7 +161,7 @@ def pairs(
 
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
-    from judgeboard.agreement.pair_report import group_lines, ranking_lines, report_sentence
+    from judgeboard.measure.pair_report import group_lines, ranking_lines, report_sentence
 
     account = report.account
     yield report_sentence(report)

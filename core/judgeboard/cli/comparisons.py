@@ -9,8 +9,8 @@ from judgeboard.cli import options
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.ab import SourcesCompared
-    from judgeboard.agreement.versus import VersionsCompared
+    from judgeboard.measure.ab import SourcesCompared
+    from judgeboard.measure.versus import VersionsCompared
     from judgeboard.stats.paired import PairedShares
 
 
@@ -35,7 +35,7 @@ def versions_command(first: str, second: str, within: float) -> int:
     code 0: B is better, or worse by at most --within; 1: B is worse; 2: there are too few labels to decide, and the
     output says how many are needed.
     """
-    from judgeboard.agreement.versus import compare_versions
+    from judgeboard.measure.versus import compare_versions
 
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, first, second, within=within)
@@ -68,7 +68,7 @@ def sources_command(a: str, b: str, judge_version: str | None, by: Literal["quer
     labels they decide nothing. Exit code 0: B is better, or worse by at most --within; 1: B is worse; 2: there are too
     few labels to decide.
     """
-    from judgeboard.agreement.ab import compare_sources
+    from judgeboard.measure.ab import compare_sources
 
     with options.seen(options.open_store()).reading() as connection:
         result = compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)
@@ -120,8 +120,8 @@ def _counts_line(result: "VersionsCompared", counts: "PairedShares") -> str:
 
 
 def _source_lines(result: "SourcesCompared") -> Iterator[str]:
-    from judgeboard.agreement.notes import p_words
-    from judgeboard.agreement.versus import start_words
+    from judgeboard.measure.agreement_notes import p_words
+    from judgeboard.measure.versus import start_words
     from judgeboard.stats.estimates import points_words
 
     yield result.sentence

@@ -148,7 +148,7 @@ def export_command(
 
 def _known_tables(store: "Store", table: str | None, judge_version: str | None) -> "Mapping[str, ExportTable]":
     """Return the tables that can be exported; the table of ratings is about one judge version."""
-    from judgeboard.agreement.samples import scored_version
+    from judgeboard.measure.samples import scored_version
     from judgeboard.store.export import exports
     from judgeboard.store.ratings_table import RATINGS, ratings_table
 

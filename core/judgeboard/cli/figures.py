@@ -10,7 +10,7 @@ from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import MissingOption
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.choice import By, Of, Unit
+    from judgeboard.measure.choice import By, Of, Unit
     from judgeboard.stats.alternative_annotator import Small
     from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
     from judgeboard.stats.ratings import Human
@@ -134,9 +134,9 @@ def agreement_command(
     Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
     version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
     """
-    from judgeboard.agreement.fields import field_agreement
-    from judgeboard.agreement.measure import measure_agreement
-    from judgeboard.agreement.result import shortened
+    from judgeboard.measure.agreement import measure_agreement
+    from judgeboard.measure.agreement_result import shortened
+    from judgeboard.measure.fields import field_agreement
     from judgeboard.reports.agreement import fields_table, next_command, result_lines, stand_ins_of_fields
     from judgeboard.reports.output import text_lines
     from judgeboard.stats.estimates import MIN_PAIRS
@@ -199,11 +199,11 @@ def stats_command() -> None:
         flags_table,
         judgments_table,
         left_out_lines,
-        measure,
+        measure_log,
         stats_words,
     )
 
-    stats = measure(options.seen(options.open_store()))
+    stats = measure_log(options.seen(options.open_store()))
     lines = [*stats_words(stats)]
     for table in (judgments_table(stats), flags_table(stats)):
         lines += ["", *text_lines(table)] if table.rows else []

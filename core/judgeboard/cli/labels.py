@@ -10,8 +10,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.choice import By, GradeName
-    from judgeboard.agreement.label_plans import LabelPlan, Question
+    from judgeboard.measure.choice import By, GradeName
+    from judgeboard.measure.label_plans import LabelPlan, Question
     from judgeboard.stats.rates import Target
 
 
@@ -77,7 +77,7 @@ def labels_rate(
     the random sample or from a queue in random order. If people labelled all flagged answers, all labels of flagged
     answers count. If people labelled all answers without a flag, all labels of these answers count.
     """
-    from judgeboard.agreement.rates import measure_rate
+    from judgeboard.measure.rates import measure_rate
     from judgeboard.reports.rates import rate_lines
 
     elsewhere = options.selection(labels_from) if labels_from else None
@@ -150,7 +150,7 @@ def labels_plan(
     worst case. The minutes are computed from the median time of a review. `judgeboard queue create NAME --plan rate --n
     N` draws the answers.
     """
-    from judgeboard.agreement.plans import plan_labels, plan_versions
+    from judgeboard.measure.plans import plan_labels, plan_versions
 
     with options.seen(options.open_store()).reading() as connection:
         versions = plan_versions(connection, judge_versions)
@@ -183,7 +183,7 @@ _BY_QUEUE = (
 
 def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
     """Yield a plan in lines. That of a query type leaves out the sentences that the plan of all answers has too."""
-    from judgeboard.agreement.label_plans import stratum_title
+    from judgeboard.measure.label_plans import stratum_title
 
     if plan.name is None:
         yield from plan.sentences

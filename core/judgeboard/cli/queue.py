@@ -198,8 +198,8 @@ def create(
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
     unless the queue has a --limit. Options that you leave out are taken from [queues.NAME] in judgeboard.toml.
     """
-    from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
+    from judgeboard.measure.plans import draw_plan
     from judgeboard.reviews.queues import NoPeople, add_schema, check_people, create_queue, unknown_values
     from judgeboard.store.queues import QueueRules, orders_of
 

@@ -11,8 +11,8 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.calibration import CalibrationResult
-    from judgeboard.agreement.thresholds import ThresholdResult
+    from judgeboard.measure.calibration import CalibrationResult
+    from judgeboard.measure.thresholds import ThresholdResult
     from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
 
@@ -70,7 +70,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     of answers, for example all flagged answers. The number of flags that a threshold raises is exact. If the threshold
     in force reaches the goal, the first line says so. The command changes nothing.
     """
-    from judgeboard.agreement.thresholds import Goal, measure_threshold
+    from judgeboard.measure.thresholds import Goal, measure_threshold
 
     given = {aim: value for aim, value in aims.items() if value is not None}
     if len(given) != 1:
@@ -112,7 +112,7 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
     the larger of groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half
     measures it. The command changes nothing.
     """
-    from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
+    from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 
     members = () if jury is None else options.listed(jury)
     if jury is not None and len(members) < 2:
@@ -146,7 +146,7 @@ def calibrate_command(judge_version: str | None, how: "How") -> None:
     shows the errors before and after calibration. The errors after calibration are cross-fitted: the curve for an
     answer is fitted to other answers only. Stored scores do not change.
     """
-    from judgeboard.agreement.calibration import measure_calibration
+    from judgeboard.measure.calibration import measure_calibration
 
     with options.seen(options.open_store()).reading() as connection:
         result = measure_calibration(connection, judge_version=judge_version, how=how)
@@ -205,7 +205,7 @@ def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
 
 
 def _left_out(left_out: dict[str, int] | None) -> Iterator[str]:
-    from judgeboard.agreement.result import left_out_sentence
+    from judgeboard.measure.agreement_result import left_out_sentence
 
     if (sentence := left_out_sentence(left_out or {})) is not None:
         yield sentence

@@ -20,8 +20,8 @@ _OF_ALARMS = (
 )
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.alarms import WatchResult
-    from judgeboard.trends.periods import Period
+    from judgeboard.measure.alarms import WatchResult
+    from judgeboard.measure.periods import Period
 
 
 def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -114,13 +114,13 @@ def trends_command(
     windows of time. Choose the windows by a known date, for example of a release. If you choose them by the figures,
     the intervals are too narrow.
     """
-    from judgeboard.agreement.alarms import share_changes
-    from judgeboard.agreement.corrected_trend import corrected_trend
-    from judgeboard.agreement.window_comparison import compare_windows
+    from judgeboard.measure.alarms import share_changes
+    from judgeboard.measure.corrected_trend import corrected_trend
+    from judgeboard.measure.trend import QUERY_TYPE, trend
+    from judgeboard.measure.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.hidden_rows import count_hidden
     from judgeboard.store.judge_versions import get_version
-    from judgeboard.trends.trend import QUERY_TYPE, trend
 
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")
@@ -190,7 +190,7 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
         raise BadInput("--acknowledge and --note belong together")
     if acknowledge is not None and note is not None:
         return _acknowledge(acknowledge, note, since)
-    from judgeboard.agreement.alarms import watch as watch_figures
+    from judgeboard.measure.alarms import watch as watch_figures
 
     first = None if since is None else utc_day(since.replace(tzinfo=UTC))
     result = watch_figures(options.open_store(), by=options.actor(), since=first)
@@ -201,7 +201,7 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
 
 
 def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
-    from judgeboard.agreement.alarms import acknowledge, alarm_sentence
+    from judgeboard.measure.alarms import acknowledge, alarm_sentence
 
     if since is not None:
         raise BadInput("--since does not apply to --acknowledge")
@@ -212,8 +212,8 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
-    from judgeboard.agreement.alarms import alarm_sentence
-    from judgeboard.agreement.trend_words import listed_words
+    from judgeboard.measure.alarms import alarm_sentence
+    from judgeboard.measure.trend_words import listed_words
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.trends import DETECTABLE, detectors_table
 

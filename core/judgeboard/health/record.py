@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import evenly_sampled
-from judgeboard.agreement.choice import GRADES, GradeName
-from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
+from judgeboard.measure.all_answers import evenly_sampled
+from judgeboard.measure.choice import GRADES, GradeName
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.pair_orders import OrderVerdicts

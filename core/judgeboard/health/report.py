@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import scored_version
 from judgeboard.health.calls import LEAST, cost, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
@@ -28,6 +27,7 @@ from judgeboard.health.scores import (
     verbosity,
     verbosity_at_equal_grades,
 )
+from judgeboard.measure.samples import scored_version
 from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words

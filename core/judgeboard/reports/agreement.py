@@ -9,20 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import all_answers_words
-from judgeboard.agreement.choice import AgreementChoice, CountedGrades, GradeName, Of
-from judgeboard.agreement.fields import FieldAgreement
-from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.notes import p_words
-from judgeboard.agreement.ratings import NoticeLabels
-from judgeboard.agreement.reliance import (
-    Reliance,
-    epsilon_sentence,
-    reliance,
-    reliance_of,
-    stand_in_sentence,
-)
-from judgeboard.agreement.result import (
+from judgeboard.domain import Estimate
+from judgeboard.errors import NotFound
+from judgeboard.judges.evidence_alignment import Level
+from judgeboard.measure.agreement import agreement_of
+from judgeboard.measure.agreement_notes import p_words
+from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
     Statistics,
@@ -31,9 +23,17 @@ from judgeboard.agreement.result import (
     not_shown_sentences,
     shown_statistics,
 )
-from judgeboard.domain import Estimate
-from judgeboard.errors import NotFound
-from judgeboard.judges.evidence_alignment import Level
+from judgeboard.measure.all_answers import all_answers_words
+from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName, Of
+from judgeboard.measure.fields import FieldAgreement
+from judgeboard.measure.ratings import NoticeLabels
+from judgeboard.measure.reliance import (
+    Reliance,
+    epsilon_sentence,
+    reliance,
+    reliance_of,
+    stand_in_sentence,
+)
 from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.reports.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest

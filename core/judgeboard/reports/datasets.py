@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.ratings import column_of, gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.llm.chat import last_of_user, text_of
+from judgeboard.measure.ratings import column_of, gold, people_values, person_grades
 from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
 from judgeboard.runs.generation import rebuilt_messages

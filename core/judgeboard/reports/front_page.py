@@ -8,12 +8,13 @@ from html import escape
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.rates import share_of_judged
-from judgeboard.agreement.reliance import Reliance, headline, reliance_of
-from judgeboard.agreement.result import AgreementResult, described_words, not_shown_sentences, shown_statistics
-from judgeboard.agreement.samples import LabelledAnswers, judging_version
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
+from judgeboard.measure.agreement_result import AgreementResult, described_words, not_shown_sentences, shown_statistics
+from judgeboard.measure.rates import share_of_judged
+from judgeboard.measure.reliance import Reliance, headline, reliance_of
+from judgeboard.measure.samples import LabelledAnswers, judging_version
+from judgeboard.measure.trend import Trend, trend
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals, unmeasured
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
@@ -22,7 +23,6 @@ from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted, day_words, some_of
-from judgeboard.trends.trend import Trend, trend
 
 _RATED = {
     "agreement": "of the answers get the same grade from judge and people",

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from judgeboard.agreement.label_plans import time_words
-from judgeboard.agreement.rates import RateResult
-from judgeboard.agreement.result import AgreementResult, all_or_graded, shown_statistics
-from judgeboard.agreement.trend_words import listed_words
 from judgeboard.domain import Estimate
+from judgeboard.measure.agreement_result import AgreementResult, all_or_graded, shown_statistics
+from judgeboard.measure.label_plans import time_words
+from judgeboard.measure.rates import RateResult
+from judgeboard.measure.trend_words import listed_words
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,

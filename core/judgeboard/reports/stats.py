@@ -6,11 +6,11 @@ from shlex import quote
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.choice import GRADES
-from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.result import HEADLINES, AgreementResult, left_out_sentence
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, left_out_sentence
+from judgeboard.measure.choice import GRADES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences, number_words, percent_words
@@ -99,7 +99,7 @@ class Stats:
     agreement: tuple[VersionAgreement, ...]
 
 
-def measure(store: Readable) -> Stats:
+def measure_log(store: Readable) -> Stats:
     """Return the figures of ``judgeboard stats``."""
     with store.reading() as connection:
         return stats(connection)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from judgeboard.agreement.alarms import Detector, WatchResult
-from judgeboard.agreement.corrected_trend import (
+from judgeboard.measure.alarms import Detector, WatchResult
+from judgeboard.measure.corrected_trend import (
     BAD_SHARE,
     WATCH_PERIOD,
     WATCHED_WORDS,
@@ -12,8 +12,10 @@ from judgeboard.agreement.corrected_trend import (
     CorrectedTrend,
     corrected_sentence,
 )
-from judgeboard.agreement.samples import no_share_words
-from judgeboard.agreement.trend_words import (
+from judgeboard.measure.samples import no_share_words
+from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend
+from judgeboard.measure.trend_figures import ALL_ANSWERS
+from judgeboard.measure.trend_words import (
     WOULD_HAVE_BEEN_FOUND,
     found_note,
     period_words,
@@ -21,12 +23,10 @@ from judgeboard.agreement.trend_words import (
     source_words,
     trend_sentence,
 )
-from judgeboard.agreement.window_comparison import WindowComparison, WindowLine, window_sentence
+from judgeboard.measure.window_comparison import WindowComparison, WindowLine, window_sentence
 from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
-from judgeboard.trends.measures import ALL_ANSWERS
-from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:

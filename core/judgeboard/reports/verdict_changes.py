@@ -1,6 +1,6 @@
 """Tables of old and new verdicts on the same answers."""
 
-from judgeboard.agreement.verdict_changes import Compared, ComparisonPage
+from judgeboard.measure.verdict_changes import Compared, ComparisonPage
 from judgeboard.reports.output import Column, Columns, Table
 
 _PEOPLE = {"good": "grounded", "bad": "hallucinated"}

@@ -7,6 +7,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
+from judgeboard.measure.periods import PlausibleDays, by_period, start_of
+from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
@@ -20,8 +22,6 @@ from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import PARTS, RowFilter
 from judgeboard.store.issues import LONGEST_TITLE, Issue, answers_by_day, flags_by_state, insert_issue, list_issues
 from judgeboard.text import utc_day
-from judgeboard.trends.periods import PlausibleDays, by_period, start_of
-from judgeboard.trends.trend import Point
 
 # These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
 _AMONG = (

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, Estimate
+from judgeboard.measure.periods import PERIOD_DAYS, start_of
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queue_work import QueueWork, work_in
@@ -43,7 +44,6 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.text import utc_day
-from judgeboard.trends.periods import PERIOD_DAYS, start_of
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones

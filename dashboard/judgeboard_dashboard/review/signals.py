@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from judgeboard.agreement.repeats import repeats_of_judgment
 from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
+from judgeboard.measure.repeats import repeats_of_judgment
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import Queue, QueueRules

@@ -9,18 +9,18 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.choice import AgreementChoice, By, CountedGrades, GradeName, Of
-from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.measure import agreement_of, stand_in_test
-from judgeboard.agreement.notes import compared_with
-from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.reliance import reliance_of
-from judgeboard.agreement.result import AgreementResult, Note, left_out_sentence
-from judgeboard.agreement.samples import judging_version, scored_version
 from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
+from judgeboard.measure.agreement import agreement_of, stand_in_test
+from judgeboard.measure.agreement_notes import compared_with
+from judgeboard.measure.agreement_page import AgreementPage, agreement_page
+from judgeboard.measure.agreement_result import AgreementResult, Note, left_out_sentence
+from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeName, Of
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.reliance import reliance_of
+from judgeboard.measure.samples import judging_version, scored_version
 from judgeboard.reports.agreement import (
     NOTICES_WORDS,
     OF_NAMES,

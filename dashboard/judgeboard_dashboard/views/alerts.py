@@ -19,6 +19,7 @@ from judgeboard.alerts.rules import (
     unset_words,
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
+from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.alerts import (
     AlertEvent,
@@ -30,7 +31,6 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
-from judgeboard.trends.measures import MEASURES
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,

@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.cells import Cell, cell_names
-from judgeboard.agreement.choice import CountedGrades, GradeName
-from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
-from judgeboard.agreement.notes import compared_with
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import GRADE_TEXTS, NOTES, Label, Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
+from judgeboard.measure.agreement_notes import compared_with
+from judgeboard.measure.cells import Cell, cell_names
+from judgeboard.measure.choice import CountedGrades, GradeName
+from judgeboard.measure.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
+from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion

@@ -6,6 +6,8 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import Action, IssueState
+from judgeboard.measure.periods import FIRST_YEAR, start_of
+from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
@@ -20,8 +22,6 @@ from judgeboard.store.issues import LONGEST_TITLE, Issue, get_issue, list_issues
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.text import day_words
-from judgeboard.trends.periods import FIRST_YEAR, start_of
-from judgeboard.trends.trend import Point
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.queues import known_people

@@ -10,15 +10,16 @@ from typing import Literal
 
 import streamlit as st
 
-from judgeboard.agreement.alarms import open_alarms
-from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
-from judgeboard.agreement.rates import RateResult
-from judgeboard.agreement.result import AgreementResult, shown_statistics
-from judgeboard.agreement.samples import judging_version
-from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.domain import Action, Estimate
 from judgeboard.errors import NotFound
 from judgeboard.health.failures import DAYS, Failure, failures
+from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
+from judgeboard.measure.alarms import open_alarms
+from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
+from judgeboard.measure.rates import RateResult
+from judgeboard.measure.samples import judging_version
+from judgeboard.measure.trend import Trend
+from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,
@@ -44,7 +45,6 @@ from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import ReviewTime
 from judgeboard.text import shortened
-from judgeboard.trends.trend import Trend
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, your_queues

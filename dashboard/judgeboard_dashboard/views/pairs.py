@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.agreement.pair_report import (
+from judgeboard.domain import OVERALL, Action, Estimate, Stage
+from judgeboard.errors import NotFound
+from judgeboard.measure.pair_report import (
     ALL,
     BY_WORDS,
     ComparedPairs,
@@ -17,8 +19,6 @@ from judgeboard.agreement.pair_report import (
     figures_of,
     outcome_words,
 )
-from judgeboard.domain import OVERALL, Action, Estimate, Stage
-from judgeboard.errors import NotFound
 from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.model_ranking import RankedModel

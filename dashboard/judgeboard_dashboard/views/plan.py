@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
-from judgeboard.agreement.plans import draw_plan, plans_for_rate
-from judgeboard.agreement.samples import judging_version
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.measure.label_plans import LabelPlan, PlannedStratum, stratum_title
+from judgeboard.measure.plans import draw_plan, plans_for_rate
+from judgeboard.measure.samples import judging_version
 from judgeboard.people.permissions import may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table

@@ -4,8 +4,8 @@ import shlex
 
 import streamlit as st
 
-from judgeboard.agreement.fields import field_agreement
 from judgeboard.domain import Action
+from judgeboard.measure.fields import field_agreement
 from judgeboard.reports.agreement import fields_table
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.gate import demand

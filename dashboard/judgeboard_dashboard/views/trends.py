@@ -5,17 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence
-from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
+from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence
+from judgeboard.measure.periods import Period
+from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
+from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
+from judgeboard.measure.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA, OWN_LABEL
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends.measures import ALL_ANSWERS, own_label_figures
-from judgeboard.trends.periods import Period
-from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
 from judgeboard_dashboard.session import change_words, page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,

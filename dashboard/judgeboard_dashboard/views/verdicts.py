@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judgeboard.agreement.samples import judging_version
+from judgeboard.measure.samples import judging_version
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import pairs_of_versions, versions_with_verdicts
 from judgeboard.store.verdicts import count_verdicts

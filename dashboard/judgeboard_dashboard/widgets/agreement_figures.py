@@ -4,14 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
-from judgeboard.agreement.choice import GRADES, SLICES, By, CountedGrades, GradeName
-from judgeboard.agreement.disagreement import disagreement_page
-from judgeboard.agreement.flag_worth import FlagsWorth
-from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
-from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.reliance import Reliance
-from judgeboard.agreement.result import (
+from judgeboard.domain import Estimate
+from judgeboard.measure.agreement_page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
+from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
     described_words,
@@ -20,7 +15,12 @@ from judgeboard.agreement.result import (
     not_shown_sentences,
     shown_statistics,
 )
-from judgeboard.domain import Estimate
+from judgeboard.measure.cells import ALL, Cell, Raters, cell_names
+from judgeboard.measure.choice import GRADES, SLICES, By, CountedGrades, GradeName
+from judgeboard.measure.disagreement import disagreement_page
+from judgeboard.measure.flag_worth import FlagsWorth
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.reliance import Reliance
 from judgeboard.reports.agreement import (
     ANCHORING_WORDS,
     TITLES,

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.agreement.choice import GRADES, GradeName
-from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
+from judgeboard.measure.agreement_notes import compared_with
+from judgeboard.measure.choice import GRADES, GradeName
 from judgeboard.store.filters import (
     DAY_FIELDS,
     MANY_FIELDS,

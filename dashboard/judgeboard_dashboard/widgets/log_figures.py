@@ -1,15 +1,15 @@
 """Figures of the whole log that several pages show, kept for all sessions until rows are added."""
 
-from judgeboard.agreement.choice import AgreementChoice
-from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_trend
-from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.rates import RateChoice, RateResult, rate_of
-from judgeboard.agreement.result import AgreementResult
+from judgeboard.measure.agreement import agreement_of
+from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.measure.choice import AgreementChoice
+from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_trend
+from judgeboard.measure.periods import Period
+from judgeboard.measure.rates import RateChoice, RateResult, rate_of
+from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import ReviewTime, rate_mark, review_time
-from judgeboard.trends.periods import Period
-from judgeboard.trends.trend import Trend, trend
 from judgeboard_dashboard.session import kept_until_new_rows
 
 

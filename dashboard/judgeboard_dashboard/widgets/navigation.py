@@ -7,10 +7,10 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 import streamlit as st
 
-from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
-from judgeboard.agreement.choice import CountedGrades, GradeName
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.cells import Cell, Raters, answers_in, cell_words
+from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted, refusal

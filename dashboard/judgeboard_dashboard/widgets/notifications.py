@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from judgeboard.agreement.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.domain import Action
 from judgeboard.errors import JudgeboardError
+from judgeboard.measure.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.store.alerts import Alarm
 from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
 from judgeboard.store.reviewers import Reviewer

@@ -1,9 +1,9 @@
 """The section of repeats on the page Judges."""
 
-from judgeboard.agreement.result import left_out_words
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
 from judgeboard.judges.kinds import calls_host
+from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.repeats.run import Repeated, version_report
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent_words

@@ -4,10 +4,12 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.calibration import measure_calibration
-from judgeboard.agreement.samples import scored_version
-from judgeboard.agreement.scored_labels import ScoredSample, load_sample
-from judgeboard.agreement.thresholds import (
+from judgeboard.domain import Action
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.calibration import measure_calibration
+from judgeboard.measure.samples import scored_version
+from judgeboard.measure.scored_labels import ScoredSample, load_sample
+from judgeboard.measure.thresholds import (
     Aim,
     ChosenThreshold,
     Goal,
@@ -17,8 +19,6 @@ from judgeboard.agreement.thresholds import (
     threshold_result,
     verdicts_words,
 )
-from judgeboard.domain import Action
-from judgeboard.errors import BadInput, NotFound
 from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import (
     calibration_lines,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
+from judgeboard.measure.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
 from judgeboard.reports.verdict_changes import change_table
 from judgeboard.store.listing import LinePage
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, VerdictPair

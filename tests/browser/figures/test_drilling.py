@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgeboard.agreement.measure import every_judge
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.trend import trend
 from judgeboard.store.overview import quadrant
-from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import as_date
 from page_state import idle, visit
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.measure.trend import trend
+from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
@@ -20,7 +21,6 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import QUEUE, RESPONSE
 from judgeboard.tools.recording_tool import FakeLangfuse
-from judgeboard.trends.trend import trend
 from marked_answer import mark_answer
 from queue_case import queue_case
 

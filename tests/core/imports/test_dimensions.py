@@ -9,11 +9,11 @@ from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import GradedLog
-from judgeboard.agreement.ratings import person_grades
 from judgeboard.domain import Grade, Label
 from judgeboard.imports import importing
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.imports.reading import UnclearFile
+from judgeboard.measure.ratings import person_grades
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews

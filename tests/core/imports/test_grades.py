@@ -9,12 +9,12 @@ from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import GradedLog
-from judgeboard.agreement.ratings import person_grades
 from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Rejected, Role, Shown
 from judgeboard.errors import NotAllowed
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.scales import scale_in, scale_of_pairs
+from judgeboard.measure.ratings import person_grades
 from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
 from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews

@@ -10,13 +10,13 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import GradedLog
-from judgeboard.agreement.fields import field_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.labels import labels_sentence
+from judgeboard.measure.fields import field_agreement
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
 from judgeboard.store.engine import Store

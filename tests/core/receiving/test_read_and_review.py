@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Role
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import add_person, ensure_reviewer, list_people, remove_person
 from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queue_decisions import NO_LEASE

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.rates import RateResult, measure_rate
 from judgeboard.domain import Estimate
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.rates import RateResult, measure_rate
 from judgeboard.reports.lead_questions import (
     beside_people,
     differing,

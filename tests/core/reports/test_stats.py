@@ -8,11 +8,11 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import every_judge
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
+from judgeboard.measure.agreement import every_judge
 from judgeboard.reports.output import text_lines, to_plain
-from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure, stats, stats_words
+from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure_log, stats, stats_words
 from judgeboard.store.engine import Store
 from judging_log import address
 
@@ -160,8 +160,8 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
         log.say(log.version(name), {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)})
     log.flag(ids[:30], "low_groundedness")
     log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[:30])})
-    assert list(stats_words(measure(store))) == ["60 responses, 30 reviews.", NOT_IN_ALL]
-    words = list(agreement_words(measure(store)))
+    assert list(stats_words(measure_log(store))) == ["60 responses, 30 reviews.", NOT_IN_ALL]
+    words = list(agreement_words(measure_log(store)))
     assert words[-2] == (
         "The graded answers are no random sample: flags or people chose them. So their rows do not show which version "
         "is better."
@@ -170,8 +170,8 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
         "To compare them: `judgeboard compare versions 'nli v1' 'rag v1'`",
     ]
     log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[30:])})
-    assert not [each for each in agreement_words(measure(store)) if "no random sample" in each]
-    first, *of_judges = stats_words(measure(store))
+    assert not [each for each in agreement_words(measure_log(store)) if "no random sample" in each]
+    first, *of_judges = stats_words(measure_log(store))
     assert first == "60 responses, 60 reviews."
     agrees = "on all 60 answers with a verdict, it agrees with people on about"
     assert [each.partition(" %")[0].rpartition(" ")[0] for each in of_judges] == [
@@ -190,7 +190,7 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     log.say_all(first, ids, label=GOOD)
     log.say_all(second, ids[:20], label=GOOD)
     log.review_all(ids, label=GOOD)
-    shown = measure(store)
+    shown = measure_log(store)
     [table] = agreement_tables(shown)
     assert [row[:3] for row in table.rows] == [("rag v1", "all 30", 30), ("rag v2", "all 20", 20)]
     assert list(agreement_words(shown))[1:] == [
@@ -200,7 +200,7 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     assert list(left_out_lines(shown)) == ["rag v2, label: left out: no usable verdict of this judge version (10)."]
 
     log.say_all(second, ids[20:], label=GOOD)
-    assert not [words for words in agreement_words(measure(store)) if "different answers" in words]
+    assert not [words for words in agreement_words(measure_log(store)) if "different answers" in words]
 
 
 def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqlite_store: Store) -> None:
@@ -211,7 +211,7 @@ def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqli
     log.flag(ids[:100], "low_groundedness")
     log.flag(ids[::4], "random_sample")
     log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
-    shown = measure(sqlite_store)
+    shown = measure_log(sqlite_store)
     assert {(row.judge, row.answers, row.n) for row in shown.agreement if row.query_type is None and row.n} == {
         ("rag", 240, 120),
         ("nli", 240, 60),
@@ -228,7 +228,7 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> 
     log.say_all(log.version("rag"), ids, groundedness=0.9)
     log.flag(ids, "random_sample")
     log.reviews({each: {"label": GOOD, "groundedness": 0.8} for each in ids[:40]})
-    words = list(agreement_words(measure(sqlite_store)))
+    words = list(agreement_words(measure_log(sqlite_store)))
     assert (
         "Agreement on groundedness is not available for all answers: it needs grades of all of them, or of a random "
         "sample only. For all answers, it may be far from the figure of the graded ones." in words
@@ -245,7 +245,7 @@ def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(s
     log.say_all(scored, ids[33:], quality=3)  # no passages: other scores only
     log.say_all(rated, ids, quality=3)  # a judge of quality alone leaves nothing out
     log.review_all(ids, label=GOOD, quality=3)
-    shown = measure(store)
+    shown = measure_log(store)
     assert {each.name: each.without_groundedness for each in shown.judge_versions} == {"rag": 7, "rating": 0}
     words = (
         "rag v1: 7 judged answers have neither groundedness nor a label. The figures on labels and groundedness leave "
@@ -256,7 +256,7 @@ def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(s
 
 @on_sqlite
 def test_the_tables_fit_in_80_columns(store: Store) -> None:
-    shown = measure(busy_log(store).store)
+    shown = measure_log(busy_log(store).store)
     lines = [line for table in agreement_tables(shown) for line in text_lines(table)]
     assert lines
     assert max(map(len, lines)) <= 80

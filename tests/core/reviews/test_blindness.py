@@ -13,19 +13,20 @@ from sqlalchemy import Connection, column, exists, insert, literal, literal_colu
 
 import judgeboard
 from engines import on_sqlite
-from judgeboard.agreement.disagreement import disagreement_page
-from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.pair_report import ComparedPairs
-from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.disagreement import disagreement_page
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.pair_report import ComparedPairs
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.trend import trend
+from judgeboard.measure.verdict_changes import comparison_page
 from judgeboard.methods.audits.queries import audited_judgments
 from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.refining.attempts import attempt_sequences
-from judgeboard.reports.stats import measure, stats
+from judgeboard.reports.stats import measure_log, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
@@ -53,7 +54,6 @@ from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_
 from judgeboard.store.tables.columns import row_of
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
-from judgeboard.trends.trend import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_case import QueueCase, queue_case
 
@@ -259,7 +259,10 @@ def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked: Mark
     marked.give()
     assert sum(before.values()) == 2
     assert sum(marked.read(case.mara, quadrant).values()) == 1
-    assert measure(Seen(case.store, case.mara.id)).responses == measure(Seen(case.store, case.jon.id)).responses - 1
+    assert (
+        measure_log(Seen(case.store, case.mara.id)).responses
+        == measure_log(Seen(case.store, case.jon.id)).responses - 1
+    )
     assert marked.read(case.mara, count_hidden) == 1
     assert marked.read(case.jon, count_hidden) == 0
 

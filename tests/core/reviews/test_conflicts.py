@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 from engines import on_sqlite
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Decision, Grade, ItemState, Label, Preference, QueueOrder, Role, Stage, WhyDiffers
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts

@@ -3,9 +3,9 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
+from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen

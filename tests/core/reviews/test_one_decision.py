@@ -10,12 +10,6 @@ from threading import Barrier
 import pytest
 
 from engines import on_sqlite
-from judgeboard.agreement.cells import Cell, answers_in
-from judgeboard.agreement.choice import CountedGrades
-from judgeboard.agreement.disagreement import disagreement_page
-from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
@@ -29,6 +23,12 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.cells import Cell, answers_in
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.disagreement import disagreement_page
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide, implying_rules, remember_implied

@@ -2,8 +2,8 @@
 
 import pytest
 
-from judgeboard.agreement.pair_report import ComparedPairs, Listed, measure_pairs
 from judgeboard.domain import Preference, Shown
+from judgeboard.measure.pair_report import ComparedPairs, Listed, measure_pairs
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.shown import order_for, pair_texts, shown_side, stored_side
 from judgeboard.store.engine import Store

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
-from judgeboard.agreement.plans import draw_plan
-from judgeboard.agreement.samples import sampled_labels
 from judgeboard.domain import Decision, DimensionScore, Grade, Label, QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
+from judgeboard.measure.plans import draw_plan
+from judgeboard.measure.samples import sampled_labels
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.checks import MissingGrades

@@ -6,9 +6,9 @@ from html import unescape
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
+from judgeboard.measure.agreement import measure_agreement
 from judgeboard.reports.agreement import figures_table, report_page
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain

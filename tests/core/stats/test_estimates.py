@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from judgeboard.agreement.notes import luck
-from judgeboard.agreement.result import AgreementSlice
 from judgeboard.domain import Estimate
+from judgeboard.measure.agreement_notes import luck
+from judgeboard.measure.agreement_result import AgreementSlice
 from judgeboard.stats.estimates import (
     Z,
     far_from_others,

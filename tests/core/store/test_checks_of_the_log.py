@@ -13,10 +13,10 @@ from judgeboard.domain import Decision
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import named_checks
 from judgeboard.flags.rules import why
+from judgeboard.measure.trend import trend
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import reapply_flags
 from judgeboard.store.tables import FLAG
-from judgeboard.trends.trend import trend
 from stored_rows import rows_of
 
 CHECKS = """\

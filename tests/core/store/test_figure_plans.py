@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import insert, select
 
 from graded_log import GradedLog
-from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.rates import RateChoice, rate_of
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.rates import RateChoice, rate_of
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.trend import trend
+from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.anchor_judgments import reported_models
@@ -32,8 +34,6 @@ from judgeboard.store.tables import (
     REVIEWER,
 )
 from judgeboard.store.verdicts import graded_answers
-from judgeboard.trends.measures import MEASURES
-from judgeboard.trends.trend import trend
 from query_plans import QUERIES, each_statement, statements_of, steps_of
 
 ROWS = 20_000

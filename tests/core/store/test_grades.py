@@ -7,10 +7,10 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import GOOD, GradedLog
-from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import example_params
+from judgeboard.measure.ratings import PairSource
 from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade

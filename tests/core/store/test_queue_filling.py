@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import DecisionRefused
+from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.outcome import update_item_state

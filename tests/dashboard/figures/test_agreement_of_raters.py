@@ -5,10 +5,10 @@ import pytest
 from app_pages import OpenPage, charts, labels, table, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.cells import ALL, Cell, answers_in
-from judgeboard.agreement.choice import CountedGrades
-from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Label, Status, Verdict
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.cells import ALL, Cell, answers_in
+from judgeboard.measure.choice import CountedGrades
 from judgeboard.reports.agreement import report_results
 from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store

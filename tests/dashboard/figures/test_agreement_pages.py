@@ -8,8 +8,8 @@ from sqlalchemy import insert
 from app_pages import OpenPage, charts, labels, table_rows, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.rates import measure_rate
 from judgeboard.domain import Decision
+from judgeboard.measure.rates import measure_rate
 from judgeboard.store.engine import Store
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import FLAG, REVIEW_FAILURE_MODE

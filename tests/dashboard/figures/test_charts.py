@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgeboard.agreement.disagreement import Picture
-from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
 from judgeboard.health.record import LevelCounts
+from judgeboard.measure.agreement_page import TimePoint
+from judgeboard.measure.disagreement import Picture
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import DARK, LIGHT, Palette, palette

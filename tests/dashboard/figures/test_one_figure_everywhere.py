@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.pair_report import ComparedPairs
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
+from judgeboard.measure.pair_report import ComparedPairs
 from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.self_reference.report import self_reference_page
 from judgeboard.reports.output import Table, to_plain

@@ -11,19 +11,21 @@ import pytest
 
 from app_pages import OpenPage, shown, texts
 from figures_log import FELL, FiguresLog
-from judgeboard.agreement.choice import GRADES, By, GradeName
-from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
-from judgeboard.agreement.flag_worth import flags_worth
-from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.rates import measure_rate
-from judgeboard.agreement.result import headline_name, shown_statistics
-from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_result import headline_name, shown_statistics
+from judgeboard.measure.choice import GRADES, By, GradeName
+from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.trend import trend
+from judgeboard.measure.trend_figures import MEASURES
+from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
-from judgeboard.reports.stats import agreement_tables, measure
+from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.pair_statistics import STATISTICS
@@ -31,8 +33,6 @@ from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import queue_page
-from judgeboard.trends.measures import MEASURES
-from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets import agreement_figures, tables
 from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
@@ -61,7 +61,7 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.CaptureFixture[str]) -> None:
-    figures = measure(log)
+    figures = measure_log(log)
     assert command(capsys, "stats") == to_plain(figures)
     assert run(["stats"]) == 0
     lines = capsys.readouterr().out.splitlines()

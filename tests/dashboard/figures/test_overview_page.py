@@ -9,8 +9,8 @@ from sqlalchemy import insert
 from app_pages import OpenPage, charts, labels, press, shown, table_rows, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import watch
 from judgeboard.domain import Status
+from judgeboard.measure.alarms import watch
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import DayCounts, JudgeDay, Overview

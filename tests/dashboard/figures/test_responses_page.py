@@ -6,12 +6,12 @@ import pytest
 
 from app_pages import OpenPage, labels, texts
 from figures_log import FELL, HOSTILE, STILL, FiguresLog
-from judgeboard.agreement.cells import Cell, answers_in
-from judgeboard.agreement.choice import CountedGrades
 from judgeboard.domain import Response
+from judgeboard.measure.cells import Cell, answers_in
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.trend import trend
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
 

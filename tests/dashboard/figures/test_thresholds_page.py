@@ -6,7 +6,7 @@ import pytest
 
 from app_pages import OpenPage, charts, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.thresholds import Aim
+from judgeboard.measure.thresholds import Aim
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import thresholds
 from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS

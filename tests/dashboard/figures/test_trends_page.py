@@ -6,10 +6,10 @@ from streamlit.testing.v1 import AppTest
 from app_pages import OpenPage, charts, labels, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import acknowledge, watch
 from judgeboard.domain import DimensionScore
+from judgeboard.measure.alarms import acknowledge, watch
+from judgeboard.measure.trend import trend
 from judgeboard.store.engine import Store
-from judgeboard.trends.trend import trend
 from judgeboard_dashboard.widgets.filters import query_of
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from judgeboard.agreement.verdict_changes import Side, side_of
 from judgeboard.domain import JudgeInput, JudgeVersion, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
@@ -17,6 +16,7 @@ from judgeboard.judges.replies import NOTE, TEXT, Form
 from judgeboard.llm.asking import Reading, UnusableReply, ask, unsent_requests
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, require_price

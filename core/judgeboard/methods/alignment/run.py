@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from sqlalchemy import Connection, select
 
-from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
+from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.versus import VersionsCompared, compare_verdicts
 from judgeboard.methods.alignment.candidate_prompts import (
     CRITERIA,
     MAX_OUTPUT,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.ratings import is_given, judge_values, people_values
-from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.scored_labels import drawn
-from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
+from judgeboard.measure.ratings import is_given, judge_values, people_values
+from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.scored_labels import drawn
+from judgeboard.measure.verdict_changes import side_of
 from judgeboard.methods.anchors.queries import (
     AnchorCandidates,
     AnchorRun,

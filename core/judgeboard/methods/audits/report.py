@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.ratings import PairSource, RatingPairs
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
+from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.methods.audits import queries
 from judgeboard.methods.audits.queries import AuditedJudgment
 from judgeboard.runs.method import RunAccount

@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal
@@ -14,6 +13,7 @@ from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge,
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
+from judgeboard.measure.verdict_changes import side_of
 from judgeboard.methods.audits import queries
 from judgeboard.methods.audits.queries import AuditedJudgment
 from judgeboard.methods.audits.report import AuditReport, AuditSample, account_of_audit, audit_report

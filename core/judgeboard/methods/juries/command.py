@@ -12,7 +12,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.agreed_with_people import AgreedWithPeople
+    from judgeboard.measure.agreed_with_people import AgreedWithPeople
     from judgeboard.methods.juries.run import JuryReport
 
 
@@ -64,8 +64,8 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
 
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
-    from judgeboard.agreement.agreed_with_people import described_words
-    from judgeboard.agreement.result import left_out_words
+    from judgeboard.measure.agreed_with_people import described_words
+    from judgeboard.measure.agreement_result import left_out_words
 
     account, jury = report.account, report.jury
     counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({counted(report.split, 'tie')})"

@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
-from judgeboard.agreement.choice import CountedGrades
-from judgeboard.agreement.pair_report import PairReport, measure_pairs
-from judgeboard.agreement.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.domain import (
     JURY,
     Estimate,
@@ -24,6 +20,10 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_people
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.pair_report import PairReport, measure_pairs
+from judgeboard.measure.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.runs.combining import RULE, combined, has_quorum, store_combined, stored_members
 from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts

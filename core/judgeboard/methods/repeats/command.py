@@ -50,8 +50,8 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
-    from judgeboard.agreement.agreed_with_people import described_words
-    from judgeboard.agreement.result import left_out_words
+    from judgeboard.measure.agreed_with_people import described_words
+    from judgeboard.measure.agreement_result import left_out_words
 
     answers = counted(report.answers, "answer")
     yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}, on {answers}"

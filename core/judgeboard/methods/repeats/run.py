@@ -9,13 +9,13 @@ from typing import Any, Unpack
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.agreed_with_people import agreed_with_people
-from judgeboard.agreement.choice import CountedGrades, GradeName
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
-from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import Judge
+from judgeboard.measure.agreed_with_people import agreed_with_people
+from judgeboard.measure.choice import CountedGrades, GradeName
+from judgeboard.measure.ratings import AnswerRatings, PairSource
+from judgeboard.measure.repeats import temperature_note, temperature_of
 from judgeboard.runs.combining import RULE, store_combined, stored_members
 from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
 from judgeboard.runs.method import (

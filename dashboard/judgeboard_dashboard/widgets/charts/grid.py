@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from judgeboard.agreement.disagreement import DisagreementPage, Picture
+from judgeboard.measure.disagreement import DisagreementPage, Picture
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from judgeboard.agreement.threshold_figures import AtThreshold
 from judgeboard.health.record import LevelCounts
+from judgeboard.measure.threshold_figures import AtThreshold
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted

@@ -25,14 +25,14 @@ from aligned_log import (
 )
 from engines import on_sqlite
 from graded_log import BAD
-from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.plans import plan_labels
-from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.versus import compare_versions
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.plans import plan_labels
+from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.versus import compare_versions
 from judgeboard.methods.alignment.candidate_prompts import PromptText
 from judgeboard.methods.alignment.run import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
 from judgeboard.runs.judging import judge_pending, make_judge

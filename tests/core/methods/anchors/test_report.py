@@ -12,13 +12,13 @@ from sqlalchemy import select
 from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.alarms import acknowledge, alarm_sentence, open_alarms, watch
-from judgeboard.agreement.measure import every_judge
-from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
+from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
 from judgeboard.methods.anchors.report import AnchorReport, anchor_report, make_anchors, stored_anchors

@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.health.record import Check
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.trend import trend
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_json
-from judgeboard.reports.stats import measure
+from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.decisions import grade
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -33,7 +34,6 @@ from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
-from judgeboard.trends.trend import trend
 from judging_log import judgments, rag, runs
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -171,7 +171,7 @@ def figures(store: Store) -> str:
             # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
             replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]
-    return repr(shown) + to_json(measure(store))
+    return repr(shown) + to_json(measure_log(store))
 
 
 @on_sqlite

@@ -12,20 +12,20 @@ from sqlalchemy import insert, select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.measure import measure_agreement
-from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.juries.command import jury_lines
 from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.output import text_lines
 from judgeboard.reports.rates import rate_lines
-from judgeboard.reports.stats import agreement_words, judgments_table, measure
+from judgeboard.reports.stats import agreement_words, judgments_table, measure_log
 from judgeboard.stats.estimates import complement, percent_words
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
@@ -228,7 +228,7 @@ def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: Grad
     line = "\N{EN DASH} means: 134 answers that no rule flagged have 9 labels, at least 10 needed."
     assert line in list(rate_lines(measure_rate(log.store, judge_version="jury")))
     in_stats = "The graded answers are no random sample: flags or people chose them. So their rows do not show which"
-    assert any(each.startswith(in_stats) for each in agreement_words(measure(log.store)))
+    assert any(each.startswith(in_stats) for each in agreement_words(measure_log(log.store)))
 
 
 @on_sqlite
@@ -255,7 +255,7 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
     assert report.split == 26
     check = next(each for each in measure_health(log.store, "jury").checks if each.name == "unusable")
     assert check.sentence.startswith("26 of 240 verdicts are unusable: 26 ties. ")
-    titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure(log.store)))]
+    titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure_log(log.store)))]
     assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
     assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]
     assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]

@@ -13,7 +13,6 @@ from sqlalchemy import select
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
-from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
@@ -27,6 +26,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
+from judgeboard.measure.agreement import measure_agreement
 from judgeboard.methods.repeats.command import repeats_lines
 from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending

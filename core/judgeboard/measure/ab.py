@@ -1,0 +1,400 @@
+"""Two sources or generators on the same questions: which one has fewer bad answers?
+
+A judge's verdicts on all questions make the labels on some of them more precise (prediction-powered inference, see
+`stats.rates`). The judge alone never decides, because its errors may differ between the two sides. Labels count if all
+answers are labelled, or if they came by a random sample in which all answers had the same chance.
+"""
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.measure.all_answers import evenly_sampled, is_as_frequent, what_to_label
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels, scored_version
+from judgeboard.measure.versus import labels_on_all, start_words
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
+from judgeboard.stats.estimates import complement, points_words, unmeasured, within_range
+from judgeboard.stats.intervals import METHOD
+from judgeboard.stats.paired import (
+    MIN_GROUPS,
+    WITHIN,
+    Conclusion,
+    MeanChange,
+    change_of_shares,
+    conclusion,
+    labels_beside_scores,
+    without_spread,
+)
+from judgeboard.stats.rates import predicted_mean, summed
+from judgeboard.stats.significance import holm
+from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.pairs import same_questions
+from judgeboard.store.strata import BAD, UNUSABLE, count_log
+from judgeboard.text import counted
+
+By = Literal["query_type"]
+
+_TO_LABEL = 60  # labelled questions that give a first figure
+
+
+@dataclass(frozen=True, slots=True)
+class TypeChange:
+    """The change in one query type. ``change`` has an interval that holds for all types at once.
+
+    ``p`` is of this type alone, ``p_holm`` is adjusted for the number of types (Holm, 1979).
+    """
+
+    query_type: str
+    questions: int
+    labelled: int
+    change: Estimate
+    p: float | None
+    p_holm: float | None
+    conclusion: Conclusion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesCompared:
+    """Two sources (or generators) on the same questions. JSON has the same fields.
+
+    Changes are the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better. ``questions`` have an
+    answer of both sides that the judge was asked about; ``labelled`` of them have labels on both answers that count,
+    because all answers are labelled or because the labels are a random sample. ``change`` is measured with labels and
+    judge, ``labels_only`` without the judge, ``judge_alone`` without labels (it never decides). ``labels_needed`` is
+    the number of labelled questions that would show a change of this size, None if labels on all would not.
+    ``to_label`` is the command of a queue that leads to these labels, to labels on all questions, or to a first figure;
+    None if the change is shown, or if no answer is left to label.
+    """
+
+    a: str
+    b: str
+    judge: str
+    within: float
+    conclusion: Conclusion
+    exit_code: int
+    sentence: str
+    questions: int
+    labelled: int
+    change: Estimate
+    p: float | None
+    labels_only: Estimate
+    judge_alone: Estimate
+    labels_needed: int | None
+    to_label: str | None = None
+    by: By | None = None
+    types: tuple[TypeChange, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def compare_sources(
+    connection: Connection,
+    a: str,
+    b: str,
+    *,
+    judge_version: int | str | None = None,
+    by: By | None = None,
+    within: float = WITHIN,
+) -> SourcesCompared:
+    """Compare the shares of bad answers of two sources, or of two generators, on the same questions.
+
+    ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
+    bad share that still counts as good. Raises NotFound for unknown names, and BadInput if answers are hidden from the
+    viewer.
+    """
+    version = scored_version(connection, judge_version)
+    asked = same_questions(connection, a, b)
+    known = LabelledAnswers(connection, version)
+    known.check_nothing_hidden("a comparison of sources")
+    answers = known.answers
+    order = np.argsort(answers.response_ids)
+    ids = answers.response_ids[order]
+    judged = among(asked.a, ids) & among(asked.b, ids)
+    at_a, at_b = (order[np.searchsorted(ids, side[judged])] for side in (asked.a, asked.b))
+    bad = answers.verdicts == BAD
+    scores = np.where(np.isnan(answers.scores), bad.astype(np.float64), 1 - answers.scores)
+    usable = (answers.verdicts[at_a] != UNUSABLE) & (answers.verdicts[at_b] != UNUSABLE)
+    inside = np.zeros(len(order), dtype=np.bool_)
+    inside[at_a] = inside[at_b] = True
+    counting = evenly_sampled(known, inside)
+    labelled = among(asked.a[judged], counting) & among(asked.b[judged], counting)
+    types = asked.query_types.at(judged)
+    changes = _Changes(
+        scores=np.where(usable, scores[at_b] - scores[at_a], 0.0),
+        verdicts=bad[at_b].astype(np.float64) - bad[at_a].astype(np.float64),
+        usable=usable,
+        labelled=labelled,
+        values=(known.values[at_b] - known.values[at_a])[labelled],
+        groups=answers.evidence_groups[at_a],
+    )
+    one_side = int((known.labelled[at_a] ^ known.labelled[at_b]).sum())
+    left_out = {
+        "answered_by_one": asked.only_one,
+        "question_repeated": asked.repeated,
+        "not_judged": int((~judged).sum()),
+        "labelled_on_one_side": one_side,
+        "no_random_sample": int((known.labelled[at_a] & known.labelled[at_b] & ~labelled).sum()),
+    }
+    whole, labels_only = changes.predicted(), changes.labels_only()
+    reached = conclusion(complement(whole.change, 0), within)
+    needed = labels_beside_scores(whole, labels_only, len(usable))
+    to_label, why = None, _NotCounted("", "")
+    if reached is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
+        wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
+        sample = known.sample(inside, by_group=False)
+        why = _not_counted_because(known, inside, sample, asked.where)
+        to_label = _to_label(connection, sample, asked.where, wanted / len(usable), f"{a} and {b}")
+    result = SourcesCompared(
+        a=a,
+        b=b,
+        judge=version.title,
+        within=within,
+        conclusion=reached,
+        exit_code=reached.exit_code,
+        sentence="",
+        questions=len(usable),
+        labelled=int(labelled.sum()),
+        change=within_range(whole.change, -1, 1),
+        p=whole.p,
+        labels_only=within_range(labels_only.change, -1, 1),
+        judge_alone=within_range(changes.judge_alone(), -1, 1),
+        labels_needed=needed,
+        to_label=None if to_label is None else to_label.command,
+        by=by,
+        types=_by_type(changes, types.names, types.codes, within) if by else (),
+        left_out={reason: n for reason, n in left_out.items() if n},
+        warnings=(),
+    )
+    return _with_words(result, usable, to_label, why, labels_only.smallest_shown(len(usable)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changes:
+    """One row per question: the judge's change of badness and of the verdict; ``values`` are of labelled questions."""
+
+    scores: FloatArray
+    verdicts: FloatArray
+    usable: BoolArray
+    labelled: BoolArray
+    values: FloatArray
+    groups: IntArray
+
+    def at(self, rows: BoolArray) -> "_Changes":
+        """Return some of the questions, by a mask."""
+        return _Changes(
+            self.scores[rows],
+            self.verdicts[rows],
+            self.usable[rows],
+            self.labelled[rows],
+            self.values[rows[self.labelled]],
+            self.groups[rows],
+        )
+
+    @property
+    def labelled_groups(self) -> int:
+        """The number of evidence groups with a labelled question."""
+        return len(np.unique(self.groups[self.labelled]))
+
+    @property
+    def too_few(self) -> str | None:
+        """Why the labelled questions are too few for a figure; None if they are enough."""
+        groups, n = self.labelled_groups, len(self.values)
+        if groups >= MIN_GROUPS:
+            return None
+        unit, n = ("questions", n) if n < MIN_GROUPS else ("evidence groups", groups)
+        return f"too few {unit} with labels that count on both answers (n = {n}, at least {MIN_GROUPS} needed)"
+
+    def labels_only(self) -> MeanChange:
+        """Return the change on the labelled questions: that of `predicted` if the judge says nothing."""
+        if self.too_few is not None:
+            return MeanChange(unmeasured(len(self.values), self.too_few))
+        if np.ptp(self.values) == 0:
+            return MeanChange(change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values))))
+        n = len(self.scores)
+        groups = grouping(self.groups, n)
+        sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups.codes, 1, self.labelled, self.values)
+        change = predicted_mean(*sums, share=False)
+        if change.low is not None:
+            change = replace(change, method=METHOD, unit=groups.unit)
+        return MeanChange(change, self.labelled_groups - 1)
+
+    def judge_alone(self) -> Estimate:
+        """Return the change of the verdicts, on questions with two usable verdicts."""
+        verdicts = self.verdicts[self.usable]
+        return change_of_shares(verdicts, grouping(self.groups[self.usable], len(verdicts)))
+
+    def predicted(self) -> MeanChange:
+        """Return the change of all questions from labels and judge."""
+        n = len(self.values)
+        if self.too_few is not None:
+            return MeanChange(unmeasured(n, self.too_few))
+        if np.ptp(self.values) == 0:
+            return MeanChange(without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n)))
+        strata = self._strata()
+        count = int(strata.max()) + 1
+        groups = grouping(self.groups, len(strata)).codes
+        sums = summed(strata, self.scores, groups, count, self.labelled, self.values)
+        # Student's t has this many degrees of freedom if there is one stratum, and about as many otherwise.
+        df = max(self.labelled_groups - count, 1)
+        return MeanChange(predicted_mean(*sums, share=False), df)
+
+    def _strata(self) -> IntArray:
+        """Return the stratum of each question.
+
+        Questions without two usable verdicts are a stratum of their own if enough of them are labelled. Otherwise
+        their predicted change is 0, which is valid too.
+        """
+        labels = np.bincount(self.usable[self.labelled], minlength=2)
+        return ~self.usable * np.int64(labels.min() >= 2)
+
+
+def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
+    inside = [changes.at(np.asarray(codes == code)) for code in range(len(names))]
+    measured = [each.predicted() for each in inside]
+    tests = sum(each.change.value is not None for each in measured)
+    adjusted = iter(holm([each.p for each in measured if each.p is not None]))
+    types = []
+    for name, questions, each in zip(names, inside, measured, strict=True):
+        change = within_range(each.simultaneous(max(tests, 1)), -1, 1)
+        types.append(
+            TypeChange(
+                query_type=name,
+                questions=len(questions.usable),
+                labelled=len(questions.values),
+                change=change,
+                p=each.p,
+                p_holm=None if each.p is None else next(adjusted),
+                conclusion=conclusion(complement(change, 0), within),
+            )
+        )
+    return tuple(types)
+
+
+class _ToLabel(NamedTuple):
+    """What to label, as a sentence without its full stop, and the command of a queue with these answers."""
+
+    words: str
+    command: str
+
+
+def _to_label(
+    connection: Connection, sample: SampledLabels, where: RowFilter, share: float, both: str
+) -> _ToLabel | None:
+    """Return what to label so that the labels on both answers of this ``share`` of the questions count.
+
+    ``sample`` are the labels of ``both`` sides, ``where`` is their filter. Both answers of a question are in a random
+    sample of answers with the square of one answer's chance. None if people decided all answers.
+    """
+    missing = math.sqrt(share) - float(sample.is_sampled.mean())
+    n = math.ceil(missing * count_log(connection, where))
+    if sample.is_random and 0 < n < int(sample.unlabelled.sum()):
+        words, options = f"a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
+    else:  # where people chose a part and labelled it completely, a sample draws from the other parts only
+        where = replace(where, graded=False)
+        n = count_log(connection, where)
+        if not n:
+            return None
+        words, options = f"all {counted(n, 'other answer')}", f"--all-answers --limit {n}"
+    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    return _ToLabel(f"label {words} of {both}", f"judgeboard queue create ab {options} {conditions}")
+
+
+class _NotCounted(NamedTuple):
+    """Why labels do not count, and the command that weights them, as a sentence ("" if it cannot)."""
+
+    reason: str
+    advice: str
+
+
+def _not_counted_because(
+    known: LabelledAnswers, inside: BoolArray, sample: SampledLabels, where: RowFilter
+) -> _NotCounted:
+    """Return why labels of the answers ``inside`` (the ``sample``), which ``where`` selects, need weights."""
+    if sample.has_gap:
+        need = what_to_label(sample)
+        if need is None:
+            return _NotCounted("the labels are no random sample.", "")
+        # The queue may have more answers than the questions of both sides, so their number would be a second one.
+        none = f"none of the {need.words} has a label of a random sample"
+        return _NotCounted(f"{need.missing if need.uncounted else none}.", "")
+    flagged, sampled = known.picked[inside], sample.is_sampled
+    often = "people labelled some kinds of answers more often than others"
+    if not is_as_frequent(flagged, sampled):
+        parts = [f"{int(sampled[each].sum()):,} of the {int(each.sum()):,}" for each in (flagged, ~flagged)]
+        often = f"people labelled {parts[0]} flagged answers and {parts[1]} others"
+    by = "source" if where.sources else "generator"
+    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    return _NotCounted(
+        f"{often}. This comparison cannot weight labels, so it needs labels with equal chances.",
+        f"The share of bad answers of each can be weighted: `judgeboard labels rate --by {by} {conditions}`.",
+    )
+
+
+def _with_words(
+    result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
+) -> SourcesCompared:
+    unusable = int((~usable).sum())
+    warnings = []
+    if unusable:
+        warnings.append(f"On {counted(unusable, 'question')} the judge has no usable verdict on both answers.")
+    alone = conclusion(complement(result.judge_alone, 0))
+    if alone not in {Conclusion.NOT_SHOWN, result.conclusion}:
+        is_opposite = {alone, result.conclusion} == {Conclusion.BETTER, Conclusion.WORSE}
+        labels = "The labels show the opposite." if is_opposite else "Too few labels count to check this."
+        warnings.append(f"The judge alone would find {result.b} {alone.value} than {result.a}. {labels}")
+    return replace(result, sentence=" ".join(_sentences(result, to_label, why, all_show)), warnings=tuple(warnings))
+
+
+def _sentences(
+    result: SourcesCompared, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
+) -> Iterator[str]:
+    """Yield the conclusion, ``why`` no label counts (reason, command), and what to do. All labels show ``all_show``."""
+    start = start_words(result.conclusion, result.a, result.b, result.within)
+    if result.change.value is None:
+        yield f"{start}."
+        yield from _no_figure(result, why.reason)
+        if why.advice and "no_random_sample" in result.left_out:
+            yield why.advice
+        if to_label is not None:
+            yield f"For a first figure, {to_label.words}: `{to_label.command}`"
+        return
+    # The other answers of either side may differ: a conclusion on a few questions must not pass for one on all answers.
+    change = points_words(result.change, sign=True)
+    yield f"{start} on the {counted(result.questions, 'question')} that both answered."
+    yield f"The share of bad answers changes by {change}, from {result.labelled:,} of them with labels on both answers."
+    yield from _not_counted(result)
+    if result.conclusion is not Conclusion.NOT_SHOWN:
+        return
+    if result.labels_needed is not None and to_label is not None:
+        more = counted(result.labels_needed - result.labelled, "more question")
+        yield f"To show a change of this size, about {more} must have labels on both answers."
+        yield f"For that, {to_label.words}: `{to_label.command}`"
+    elif to_label is not None or result.labelled == result.questions:
+        yield labels_on_all(result.questions, "question", all_show, result.to_label)
+
+
+def _no_figure(result: SourcesCompared, reason: str) -> Iterator[str]:
+    """Yield why there is no figure for all questions."""
+    chosen = result.left_out.get("no_random_sample", 0)
+    if result.questions < MIN_GROUPS:
+        yield f"Too few questions (n = {result.questions}, at least {MIN_GROUPS} needed)."
+    elif result.labelled:
+        few = result.change.reason or ""
+        yield f"{few[:1].upper()}{few[1:]}."
+        yield from _not_counted(result)
+    elif chosen:
+        yield f"There is no figure for all {result.questions:,} questions: {reason}"
+    else:
+        yield f"There is no figure for all {result.questions:,} questions: none of them has labels on both answers."
+
+
+def _not_counted(result: SourcesCompared) -> Iterator[str]:
+    if chosen := result.left_out.get("no_random_sample"):
+        others = counted(chosen, "other question")
+        yield f"The labels on both answers of {others} do not count, because they are not part of the random sample."

@@ -1,0 +1,567 @@
+"""Agreement of people, judges and repeats: all its figures are computed here from the store."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from shlex import quote
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreement_notes import (
+    comparable_sentence,
+    compared_with,
+    correlated_judges,
+    judge_sentence,
+    luck,
+    notes,
+    notes_on_people,
+    nothing_to_compare,
+    order_sentence,
+    other_grades,
+    people_sentence,
+    unusable_sentence,
+)
+from judgeboard.measure.agreement_result import (
+    AgreementResult,
+    AgreementSlice,
+    Note,
+    Statistics,
+    for_all,
+    headline_name,
+    judge_statistics,
+    measured_versions,
+    of_raters,
+    order_statistics,
+    slice_of,
+    with_accuracy,
+    with_alpha,
+)
+from judgeboard.measure.all_answers import InAllAnswers, in_all_answers, slices_of_answers
+from judgeboard.measure.choice import (
+    EVERYBODY,
+    GRADES,
+    AgreementChoice,
+    By,
+    CountedGrades,
+    GradeName,
+    Of,
+    Unit,
+    slices_of,
+)
+from judgeboard.measure.pair_ratings import PairRatings
+from judgeboard.measure.ratings import (
+    AnswerRatings,
+    ItemRatings,
+    PairSource,
+    UnjudgedAnswers,
+    are_related,
+    combined_as,
+    labels_by_notice,
+    person_grades,
+    unjudged_answers,
+)
+from judgeboard.measure.repeats import of_repeats
+from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.stats.alternative_annotator import (
+    AlternativeAnnotatorTest,
+    Small,
+    alternative_annotator_test,
+    alternative_annotator_tests_by_slice,
+)
+from judgeboard.stats.arrays import BoolArray, no_ints
+from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
+from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
+from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
+from judgeboard.stats.ratings import Human
+from judgeboard.store.engine import Readable
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import judged_again
+from judgeboard.store.grades import dimensions_scored
+from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
+from judgeboard.store.verdicts import current_verdicts
+from judgeboard.text import counted
+
+Source = AnswerRatings | PairRatings
+
+_OF_NUMBERS = ("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall")
+
+
+def measure_agreement(
+    store: Readable,
+    *,
+    of: Of = "judge",
+    judge_versions: Sequence[int | str] = (),
+    unit: Unit = "responses",
+    aspect: str | None = None,
+    grade: str | None = None,
+    human: Human = "gold",
+    unusable: UnusableAs = "drop",
+    inconsistent: InconsistentAs = "net",
+    by: By | None = None,
+    epsilon: float | None = None,
+    small: Small = "skip",
+    implied_labels: bool = True,
+    where: RowFilter | None = None,
+) -> AgreementResult:
+    """Return how far people, a judge and people, judges, or a judge's repeats agree.
+
+    Args:
+        store: The database.
+        of: ``people`` with each other, a ``judge`` with people, ``judges`` with each other, a judge's own ``repeats``.
+        judge_versions: One judge version for a judge and repeats (default: the primary judge's newest), several for
+            judges (default: all); ids, names, titles ("rag v3") or fingerprints.
+        unit: ``responses`` (logged answers) or ``pairs`` (which of two answers is better).
+        aspect: The aspect of pairs (default: overall).
+        grade: label (default), groundedness, quality, a dimension of a rubric, or a category of a label schema.
+        human: The grades that a judge is compared with: ``gold`` (the gold label, or else people combined),
+            ``majority`` (people combined), ``mean`` (the mean of people's scores) or ``each`` (every person's grade,
+            stacked).
+        unusable: How unusable verdicts on pairs count: not at all (``drop``), as ``wrong`` or as a ``tie``.
+        inconsistent: How pairs count if the judge changes its preference with the order of the answers: by the ``net``
+            vote of both orders (A: -1, tie: 0, B: 1), not at all (``drop``), as ``wrong`` or as a ``tie``.
+        by: Also measures each slice: query_type, judge_version, generator, source, time (months), length, rule, or a
+            metadata field as ``metadata.tenant``.
+        epsilon: Also runs the alternative annotator test: how much worse than a person the judge may be, 0 to 1.
+        small: How that test treats people with fewer than 30 items: it skips them (``skip``) or uses Wilcoxon's test.
+        implied_labels: Counts labels that a decision on a flag implies.
+        where: Measures only the answers or pairs that match (default: all). Pairs have a query type, a source, an id
+            and models.
+
+    Raises:
+        BadInput: Arguments that cannot be combined.
+        NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
+    """
+    counted = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
+    versions = tuple(judge_versions)
+    choice = AgreementChoice(of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small)
+    with store.reading() as connection:
+        return agreement_of(connection, choice)
+
+
+def agreement_of(
+    connection: Connection,
+    choice: AgreementChoice,
+    source: Source | None = None,
+    *,
+    of_slices: Collection[str] | None = None,
+) -> AgreementResult:
+    """Return the same as `measure_agreement`, in an open transaction.
+
+    ``source`` has the ratings, if they are loaded already. ``of_slices`` limits the statistics of a judge's slices.
+    """
+    if choice.of == "repeats":
+        result = of_repeats(connection, choice)
+    else:
+        source = source or _load(connection, choice)
+        if choice.of == "people":
+            result = _people(choice, source)
+        elif choice.of == "judges":
+            result = _judges(choice, source)
+        else:
+            result = _JudgeFigures(choice, source, _judge_version(choice, source)).whole(of_slices)
+    return replace(result, where=choice.counted.where.as_dict())
+
+
+def every_judge(
+    connection: Connection,
+    grades: Sequence[GradeName] = GRADES,
+    *,
+    only: Collection[str] | None = None,
+) -> Iterator[AgreementResult]:
+    """Yield the agreement of each judge version with people, by version, then by grade; without notes.
+
+    ``only`` limits the statistics.
+    """
+    source = PairSource(connection)
+    ratings = {grade: AnswerRatings(source, grade) for grade in grades}
+    for version in list_versions(connection):
+        for grade in grades:
+            choice = AgreementChoice("judge", (version.id,), grade=grade, by="query_type")
+            yield _JudgeFigures(choice, ratings[grade], version, only).result(only)
+
+
+def stand_in_test(
+    connection: Connection,
+    version: StoredVersion,
+    grade: str,
+    epsilon: float,
+    counted: CountedGrades = EVERYBODY,
+) -> AlternativeAnnotatorTest:
+    """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
+    source = AnswerRatings(PairSource(connection, counted, grade), grade)
+    verdicts, people = source.with_people(version)
+    return alternative_annotator_test(verdicts, people.ratings, epsilon)
+
+
+def _load(connection: Connection, choice: AgreementChoice) -> Source:
+    if choice.unit == "pairs":
+        return PairRatings(connection, choice)
+    grade = choice.grade or "label"
+    return AnswerRatings(PairSource(connection, choice.counted, grade), grade)
+
+
+def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
+    rated = source.people()
+    result = of_raters(choice, rated.ratings)
+    statistics, pairs = result.statistics, result.rater_pairs
+    if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
+        of_numbers = of_raters(choice, numbers.ratings)
+        statistics = _with_numbers(statistics, of_numbers.statistics)
+        known = {(each.first, each.second): each.statistics for each in of_numbers.rater_pairs}
+        pairs = tuple(
+            replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
+            for each in pairs
+        )
+    twice, gold = source.rated_twice(), source.gold(rated.ids)
+    slices = tuple(_slices_of_raters(choice, source, rated))
+    caveats = notes_on_people(
+        rated,
+        result,
+        picked=source.picked,
+        things=choice.things,
+        luck=luck(slices, choice.by, "alpha"),
+    )
+    left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
+    return replace(
+        result,
+        aspect=source.aspect,
+        title="people",
+        sentence=people_sentence(result, choice.things, "people") + _other_grades_of_people(source, result.n),
+        left_out={reason: n for reason, n in left_out.items() if n},
+        statistics=statistics,
+        rater_pairs=pairs,
+        self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
+        against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
+        slices=slices,
+        notes=(*caveats, *_other_grades(source)),
+    )
+
+
+def _other_grades_of_people(source: Source, n: int) -> str:
+    """Return which grades two people gave to the same answers, if no answer has the chosen grade by two people."""
+    if n or isinstance(source, PairRatings):
+        return ""
+    counts: dict[str, int] = {}
+    for name in (*GRADES, *dimensions_scored(source.source.connection)):
+        asked = source.source
+        other = PairSource(asked.connection, asked.counted.of_everybody(), name)
+        counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
+    known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
+    if not known:
+        return ""
+    return f" Two people or more rated {' and '.join(known)}: choose it with --grade."
+
+
+def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
+    versions = [get_version(source.connection, which) for which in choice.judge_versions]
+    for jury in (each for each in versions if each.kind == JURY):
+        raise BadInput(
+            f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. To compare it "
+            f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
+        )
+    versions = versions or [each for each in list_versions(source.connection) if each.kind not in COMBINED_KINDS]
+    rated = source.judges(versions)
+    if not len(rated.ids):
+        raise NotFound("no judge version has a usable verdict of this kind")
+    result = of_raters(choice, rated.ratings)
+    slices = tuple(_slices_of_raters(choice, source, rated))
+    in_orders = choice.unit == "pairs"
+    sentence = people_sentence(result, "comparisons" if in_orders else choice.things, "judge versions")
+    left_out = source.left_out_of_judges(versions, rated)
+    return replace(
+        result,
+        aspect=source.aspect,
+        title="judges",
+        judge_versions=measured_versions(each for each in versions if each.title in rated.ratings.raters),
+        sentence=f"{sentence} A comparison is a pair in one order of its answers." if in_orders else sentence,
+        left_out={reason: n for reason, n in left_out.items() if n},
+        slices=slices,
+        notes=(
+            *_correlated(choice, source, combinations(versions, 2)),
+            *luck(slices, choice.by, "alpha"),
+        ),
+    )
+
+
+def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRatings) -> Iterator[AgreementSlice]:
+    if choice.by is not None:
+        for name, inside in slices_of(source.connection, choice.unit, choice.by, rated.ids):
+            ratings = rated.at(inside).ratings
+            agreed = overall_agreement(ratings)
+            yield AgreementSlice(name, agreed.items, with_alpha(agreed, ratings.scale))
+
+
+class _JudgeFigures:
+    """The figures of a judge version with people; ``only`` limits the statistics, then there are no sentences.
+
+    Figures are of all answers where the labels came by known chances (``in_all``), else of the graded ones.
+    """
+
+    def __init__(
+        self,
+        choice: AgreementChoice,
+        source: Source,
+        version: StoredVersion,
+        only: Collection[str] | None = None,
+    ) -> None:
+        self._choice, self._source, self._version, self._only = choice, source, version, only
+        self._answers = source if isinstance(source, AnswerRatings) else None
+        self._human = choice.counted.human
+        self._compared = source.compared(version)
+        of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
+        self._loaded: LabelledAnswers | None = None
+        self._in_all: InAllAnswers | None = None
+        if self._answers is not None and (only is None or of_graded.n >= MIN_PAIRS):
+            self._loaded = weighted_labels(self._answers, version)
+            if self._loaded is not None:
+                self._in_all = in_all_answers(self._loaded)
+            elif only is None:
+                self._in_all = unweighted(self._answers, version)
+        self._of_pairs, self._graded = for_all(of_graded, self._in_all)
+
+    def whole(self, of_slices: Collection[str] | None) -> AgreementResult:
+        """Return the figures with notes; ``of_slices`` limits the statistics of slices."""
+        result = self.result(of_slices)
+        choice, source, version, answers = self._choice, self._source, self._version, self._answers
+        caveats = notes(
+            version.title,
+            self._of_pairs,
+            self._compared,
+            things=choice.things,
+            in_all=self._in_all,
+            cut_at=None if answers is None else answers.source.cuts.words,
+            picked=no_ints() if result.graded else source.picked,
+            judged_again=() if answers is None else judged_again(source.connection, version.id),
+            correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
+            luck=luck(result.slices, choice.by, headline_name(self._compared.scale)),
+        )
+        return replace(
+            result,
+            anchoring={} if answers is None else answers.anchoring(version),
+            notices=labels_by_notice(answers.source) if answers is not None and answers.grade == "label" else (),
+            notes=(*caveats, *_other_grades(source), *self._other_versions()),
+        )
+
+    def result(self, of_slices: Collection[str] | None) -> AgreementResult:
+        """Return the figures without notes."""
+        choice, source, in_all = self._choice, self._source, self._in_all
+        unjudged = None
+        if self._answers is not None and self._only is None:
+            unjudged = unjudged_answers(self._answers, self._version)
+        alt_test, tests = self._stand_in_tests()
+        everybody, of_answers = choice.counted.reviewer_id is None, choice.unit == "responses"
+        return AgreementResult(
+            of=choice.of,
+            unit=choice.unit,
+            grade=source.scale.grade,
+            aspect=source.aspect,
+            human=self._human,
+            compared_with=compared_with(self._human, combined_as(self._compared.scale)) if everybody else None,
+            inconsistent=None if of_answers else choice.inconsistent,
+            unusable=None if of_answers else choice.unusable,
+            title=self._version.title,
+            judge_versions=measured_versions([self._version]),
+            sentence=self._sentence(unjudged) if self._only is None else "",
+            n=self._of_pairs.n,
+            answers=None if in_all is None else in_all.described,
+            graded=self._graded,
+            to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
+            ungraded=None if in_all is None else in_all.ungraded,
+            unjudged=unjudged,
+            left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | self._compared.left_out,
+            statistics=self._statistics(),
+            confusion=self._of_pairs.confusion,
+            classes=self._of_pairs.classes,
+            calibration=self._calibration(),
+            alt_test=alt_test,
+            by=choice.by,
+            slices=tuple(self._slices(tests, of_slices)),
+        )
+
+    def _statistics(self) -> Statistics:
+        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
+        if isinstance(self._source, PairRatings) and (numbers := self._source.compared_numbers(self._version)).n:
+            of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
+            statistics = _with_numbers(statistics, of_numbers.estimates)
+        return statistics
+
+    def _calibration(self) -> tuple[Tenth, ...] | None:
+        pairs = self._compared
+        scored = ~np.isnan(pairs.scores)
+        if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
+            return None
+        return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
+
+    def _slices(
+        self, tests: Mapping[str, AlternativeAnnotatorTest], only: Collection[str] | None
+    ) -> Iterator[AgreementSlice]:
+        """Yield the figures of each slice, for all its answers where their labels came by known chances."""
+        by, source, loaded = self._choice.by, self._source, self._loaded
+        if by is None:
+            return
+        by_version = by == "judge_version"
+        versions = {each.title: each for each in source.versions} if by_version else {}
+        whole: dict[str, BoolArray] = {}
+        if loaded is not None and not by_version:
+            whole = dict(slices_of_answers(source.connection, loaded, by))
+        parts = (
+            ((title, source.compared(each)) for title, each in versions.items())
+            if by_version
+            else source.slices(by, self._compared)
+        )
+        for name, part in parts:
+            of_pairs = judge_statistics(part, self._choice.unit, self._human, only=only)
+            in_all = None
+            if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
+                in_all = in_all_answers(loaded, whole[name])
+            elif of_pairs.n >= MIN_PAIRS and loaded is not None and self._answers is not None and name in versions:
+                of_version = weighted_labels(self._answers, versions[name])
+                in_all = None if of_version is None else in_all_answers(of_version)
+            part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
+            in_orders = order_statistics(part.comparisons)
+            yield replace(part_of_all, statistics=part_of_all.statistics | in_orders)
+
+    def _stand_in_tests(self) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
+        """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
+        choice = self._choice
+        if choice.epsilon is None:
+            return None, {}
+        verdicts, rated = self._source.with_people(self._version)
+        test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
+        if choice.by is None or choice.by in {"rule", "judge_version"}:
+            return test, {}
+        slices = np.full(len(rated.ids), "", dtype=object)
+        for name, inside in slices_of(self._source.connection, choice.unit, choice.by, rated.ids):
+            slices[inside] = name
+        return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
+
+    def _sentence(self, unjudged: UnjudgedAnswers | None) -> str:
+        choice, statistics, comparisons = self._choice, self._of_pairs, self._compared.comparisons
+        if unjudged is not None:
+            return unjudged.sentence(statistics.n)
+        if statistics.n == 0 and self._answers is not None:
+            return nothing_to_compare(self._answers.source, self._version, self._answers.grade)
+        each = f"grades of {choice.things} by people"
+        agreed = judge_sentence(
+            statistics,
+            each if self._human == "each" else f"{choice.things} that people graded",
+            self._in_all,
+            self._graded,
+        )
+        orders = None if comparisons is None else comparisons.orders
+        if orders is None:
+            return agreed
+        changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
+        unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
+        return " ".join(filter(None, (changed, agreed, unusable)))
+
+    def _other_versions(self) -> Iterator[Note]:
+        """Yield the other judge versions if none was named."""
+        others = ", ".join(each.title for each in self._source.versions if each.id != self._version.id)
+        if others and not self._choice.judge_versions:
+            yield Note(
+                "other_versions",
+                f"These figures are for {self._version.title}, the default. For another judge, use --judge-version: "
+                f"{others}.",
+            )
+
+
+def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
+    """Return all answers with the labels that figures of all answers weight.
+
+    None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
+    """
+    asked = source.source
+    if (
+        source.grade != "label"
+        or asked.counted.reviewer_id is not None
+        or asked.counted.human not in {"gold", "majority"}
+    ):
+        return None
+    return LabelledAnswers(
+        asked.connection,
+        version,
+        asked.counted.where,
+        implied_labels=asked.counted.implied_labels,
+        majority=asked.people("label") if asked.counted.human == "majority" else None,
+        scores=False,
+    )
+
+
+def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
+    """Return all answers of which people graded some, for figures that are not weighted."""
+    asked, grade = source.source, next((each for each in GRADES if each == source.grade), None)
+    if grade is None:
+        return None
+    loaded = LabelledAnswers(
+        asked.connection,
+        version,
+        asked.counted.where,
+        grade=grade,
+        implied_labels=asked.counted.implied_labels,
+        scores=False,
+    )
+    in_all = in_all_answers(loaded)
+    if asked.counted.reviewer_id is not None:  # the labels are of everybody
+        return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
+    return replace(in_all, statistics={})
+
+
+def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
+    known = list(source.versions)
+    if choice.judge_versions:
+        named = choice.judge_versions[0]
+        try:
+            version = choose_version(source.connection, named, known, "judged what people graded too")
+        except NotFound:
+            version = get_version(source.connection, named)
+            source.compared(version)  # raises NotFound without verdicts on pairs; without rating pairs n is 0
+    elif known:
+        version = known[0]
+    else:
+        why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
+        if isinstance(source, AnswerRatings) and comparable_sentence(source.source, None) is not None:
+            raise NotFound(nothing_to_compare(source.source, None, source.grade))
+        if isinstance(source, AnswerRatings) and (n := _tied(source)):
+            tied = "the only answer" if n == 1 else f"all {n:,} answers"
+            raise NotFound(
+                f"people tied on {tied} that they graded and a judge judged, so there is no {source.grade} to compare "
+                "with. To decide: the page Conflicts"
+            )
+        if isinstance(source, AnswerRatings) and not why:
+            why = ". To see which answers people should label: `judgeboard labels rate`"
+        raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
+    return version
+
+
+def _tied(source: AnswerRatings) -> int:
+    """Return the number of answers with a verdict on which people tied."""
+    asked = source.source
+    graded = person_grades(asked.reviews, source.grade, asked.counted.reviewer_id)
+    tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
+    judged = current_verdicts(asked.connection, of_reviewed=True)
+    return len(np.intersect1d(tied, judged.response_ids))
+
+
+def _correlated(
+    choice: AgreementChoice, source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
+) -> Iterator[Note]:
+    """Yield the note on unrelated judge versions that agree more with each other than with people."""
+    known = {each.id: (each.title, source.compared(each)) for each in source.versions}
+    judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
+    return correlated_judges(judges, source.unit, source.human, choice.things)
+
+
+def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
+    """Add the correlations and the interval alpha of graded preferences to the statistics of preferences."""
+    return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
+
+
+def _other_grades(source: Source) -> tuple[Note, ...]:
+    if isinstance(source, PairRatings):
+        return ()
+    return tuple(other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id))

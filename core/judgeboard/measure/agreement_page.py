@@ -1,0 +1,253 @@
+"""The data of the agreement page: one judge version and grade, all versions on the same answers, flags, weeks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import attrgetter
+
+import numpy as np
+
+from judgeboard.domain import Estimate
+from judgeboard.measure.agreement import agreement_of, weighted_labels
+from judgeboard.measure.agreement_notes import nothing_to_compare, other_grades
+from judgeboard.measure.agreement_result import (
+    AgreementResult,
+    AgreementSlice,
+    Note,
+    headline_name,
+    judge_statistics,
+    slice_of,
+    with_accuracy,
+)
+from judgeboard.measure.all_answers import InAllAnswers, in_all_answers
+from judgeboard.measure.choice import AgreementChoice, By, GradeName
+from judgeboard.measure.periods import PeriodSums, start_of
+from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
+from judgeboard.stats.arrays import IntArray, among
+from judgeboard.stats.estimates import MIN_PAIRS, measured
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.means import mean_interval
+from judgeboard.stats.pair_statistics import PairStatistics
+from judgeboard.stats.rates import FEWEST_OF_RARER
+from judgeboard.stats.ratings import Human
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import UNUSABLE
+from judgeboard.store.verdict_pairs import WhyCounts, why_counts
+
+COMPARED_BY = (
+    "agreement",
+    "at_most_one_apart",
+    "kappa",
+    "weighted_kappa",
+    "sensitivity",
+    "specificity",
+    "spearman",
+    "mean_absolute_difference",
+    "bias",
+)
+"""The statistics in the comparison of judge versions."""
+
+
+def few_of_rarer(grade: str) -> str:
+    """Return why the kappa of a week has no interval."""
+    if grade == "label":
+        return f"people found fewer than {FEWEST_OF_RARER} bad or fewer than {FEWEST_OF_RARER} good answers"
+    return f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
+
+
+@dataclass(frozen=True, slots=True)
+class SameAnswers:
+    """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
+
+    If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
+    ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
+    """
+
+    n: int
+    versions: tuple[AgreementSlice, ...]
+    pairs: tuple[RatingPairs, ...]
+    left_out: tuple[str, ...]
+    human: Human
+    answers: int | None = None
+
+    def whole(self) -> tuple[AgreementSlice, ...]:
+        """Return the versions with every statistic."""
+        whole = []
+        for each, pairs in zip(self.versions, self.pairs, strict=True):
+            plain = with_accuracy(judge_statistics(pairs, human=self.human))
+            whole.append(replace(each, statistics={name: each.statistics.get(name, plain[name]) for name in plain}))
+        return tuple(whole)
+
+
+@dataclass(frozen=True, slots=True)
+class TimePoint:
+    """Agreement on the answers of one week, from UTC day ``start``.
+
+    ``estimate`` is the share of equal labels or qualities, or the mean absolute difference of groundedness. ``kappa``
+    is the (weighted) kappa of the same labels or qualities; without a value or an interval, it has the reason.
+    """
+
+    start: int
+    estimate: Estimate
+    segment: int
+    kappa: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPage:
+    """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
+
+    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics. ``differing``
+    counts people's reasons for differing from the judge (None if the page has a filter).
+    """
+
+    grade: GradeName
+    version: StoredVersion | None
+    choice: AgreementChoice
+    result: AgreementResult | None
+    sentence: str
+    notes: tuple[Note, ...]
+    same_answers: SameAnswers
+    over_time: tuple[TimePoint, ...] = ()
+    without_time: int = 0
+    differing: WhyCounts | None = None
+
+
+def agreement_page(
+    source: PairSource, *, version_id: int | None = None, grade: GradeName = "label", by: By = "query_type"
+) -> AgreementPage:
+    """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs)."""
+    ratings = AnswerRatings(source, grade)
+    versions = ratings.versions
+    chosen = next((version for version in versions if version_id in {None, version.id}), None)
+    choice = AgreementChoice(
+        judge_versions=() if chosen is None else (chosen.id,),
+        grade=grade,
+        counted=source.counted,
+        by=by,
+    )
+    if chosen is None:
+        notes = tuple(other_grades(source.reviews, grade, source.counted.reviewer_id))
+        same = same_answers(ratings, versions)
+        sentence = nothing_to_compare(source, None, grade)
+        return AgreementPage(grade, None, choice, None, sentence, notes, same)
+    result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
+    pairs = source.pairs(chosen.id, grade)
+    timed = pairs.at(pairs.days >= 0)
+    return AgreementPage(
+        grade,
+        chosen,
+        choice,
+        result,
+        result.sentence,
+        result.notes,
+        same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
+        over_time(timed, source.counted.human),
+        pairs.n - timed.n,
+        next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
+        if source.matching is None
+        else None,
+    )
+
+
+def same_answers(
+    ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
+) -> SameAnswers:
+    """Return the agreement of judge versions on the answers that all of them judged.
+
+    The first version is included, then versions in the order of how many answers they share with it. A version with few
+    verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
+    fewer than ten answers would be left. ``known`` is a result that was measured already.
+    """
+    pairs = {version.id: ratings.compared(version) for version in versions}
+    by_name = attrgetter("name", "number")
+    ids = [np.unique(pairs[version.id].response_ids) for version in versions]
+    kept: list[StoredVersion] = []
+    common = np.empty(0, dtype=np.int64)
+    sets: list[tuple[list[StoredVersion], IntArray]] = [(kept, common)]
+    order = sorted(range(len(versions)), key=lambda at: -len(np.intersect1d(ids[0], ids[at])))
+    for at in order:
+        shared = np.intersect1d(common, ids[at]) if kept else ids[at]
+        if len(shared) >= MIN_PAIRS:
+            kept, common = [*kept, versions[at]], shared
+            sets.append((kept, common))
+    # A comparison needs at least two versions.
+    kept, common = max(sets[2:] or sets, key=lambda each: len(each[0]) * len(each[1]))
+    named = sorted(kept, key=by_name)
+    shared_pairs = [pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named]
+    in_all = _in_all_of_each(ratings, named, len(common))
+    compared = []
+    for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
+        if known is not None and (known.title, known.n) == (version.title, shown.n):
+            plain = PairStatistics(
+                grade=ratings.grade, n=shown.n, unit="", confusion=None, estimates=known.statistics | known.graded
+            )
+        else:
+            plain = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
+        compared.append(slice_of(version.title, plain, of_all))
+    return SameAnswers(
+        len(common),
+        tuple(compared),
+        tuple(shared_pairs),
+        tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
+        ratings.human,
+        compared[0].answers if compared else None,
+    )
+
+
+def _in_all_of_each(ratings: AnswerRatings, versions: Sequence[StoredVersion], n: int) -> Sequence[InAllAnswers | None]:
+    """Return the agreement of each version in all answers that all of them judged; None if any is not available."""
+    nothing = [None] * len(versions)
+    if n < MIN_PAIRS:
+        return nothing
+    loaded = [weighted_labels(ratings, version) for version in versions]
+    of_each = [each for each in loaded if each is not None]
+    if len(of_each) < len(versions):
+        return nothing
+    judged = [each.answers.response_ids[each.answers.verdicts != UNUSABLE] for each in of_each]
+    common = reduce(np.intersect1d, judged)
+    in_all = [in_all_answers(each, np.isin(each.answers.response_ids, common)) for each in of_each]
+    return in_all if all(each.described is not None for each in in_all) else nothing
+
+
+def over_time(pairs: RatingPairs, human: Human = "gold") -> tuple[TimePoint, ...]:
+    """Return agreement by the week in which the answers were asked; every pair needs a time."""
+    weeks = start_of(pairs.days, "week")
+    starts = np.unique(weeks).tolist()
+    segments = PeriodSums(tuple(starts)).segments("week")
+    return tuple(
+        TimePoint(start, _same_or_apart(in_week, human), segment, _kappa(in_week, human))
+        for start, segment in zip(starts, segments, strict=True)
+        for in_week in (pairs.at(weeks == start),)
+    )
+
+
+def _kappa(pairs: RatingPairs, human: Human) -> Estimate | None:
+    """Return the kappa of grades in categories, without an interval if nearly all grades are equal; None for scores.
+
+    The resamples of a week then have too few of the rarer grades, and the interval is too narrow.
+    """
+    if pairs.scale.categories is None:
+        return None
+    name = headline_name(pairs.scale)
+    kappa = judge_statistics(pairs, human=human, only=(name,)).estimates[name]
+    values, counts = np.unique(pairs.people, return_counts=True)
+    others = np.unique(pairs.response_ids[pairs.people != values[counts.argmax()]])
+    if kappa.value is None or len(others) >= FEWEST_OF_RARER:
+        return kappa
+    return measured(kappa.value, kappa.n, reason=f"no interval: {few_of_rarer(pairs.scale.grade)}")
+
+
+def _same_or_apart(pairs: RatingPairs, human: Human) -> Estimate:
+    """Return the share of equal grades, or the mean difference of scores, even of few answers."""
+    score = pairs.scale.categories is None
+    if pairs.n >= MIN_PAIRS:
+        name = "mean_absolute_difference" if score else "agreement"
+        return judge_statistics(pairs, human=human, only=(name,)).estimates[name]
+    # A series has a point even for few answers. Its interval is computed by a formula, without a bootstrap.
+    rows = np.abs(pairs.judge - pairs.people) if score else (pairs.judge == pairs.people).astype(np.float64)
+    _, of_answer = np.unique(pairs.response_ids, return_inverse=True)
+    values = np.bincount(of_answer, rows) / np.bincount(of_answer)  # the mean of the people who graded an answer
+    if score or len(values) < pairs.n:
+        return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
+    return share_intervals([round(values.sum())], [pairs.n])[0]

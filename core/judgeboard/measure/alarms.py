@@ -1,0 +1,332 @@
+"""Alarms: raised if a watched figure of a query type or the model of a judge changes, and acknowledged by people."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from itertools import groupby, zip_longest
+from typing import Any
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import MODEL_CHANGED, Action
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.corrected_trend import (
+    WATCH_PERIOD,
+    CorrectedTrend,
+    Monitor,
+    Watched,
+    acknowledged_words,
+    alarm_words,
+    corrected_trend,
+    latest_acknowledged,
+)
+from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
+from judgeboard.measure.trend_words import ErrorRates, extent, listed_words, misdated_words, timeless_words
+from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.stats.estimates import measured, points_words
+from judgeboard.stats.monitor import DIRECTIONS
+from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
+from judgeboard.store.anchor_judgments import reported_models
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.statements import record_of
+from judgeboard.text import day_words, unstorable, utc_day
+
+LONGEST_NOTE = 2_000  # characters
+_MOST_ALARMS = 3  # sentences about alarms of one day
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A detector of a figure of a query type, after the newest week that it has read.
+
+    ``weeks`` is the number of weeks that it has read. It raises an alarm if its ``evidence`` reaches ``limit``. A
+    change of the size ``seen`` would have been found in 80 % of cases; None if no possible change would have been.
+    ``alarm`` is the number of its open alarm.
+    """
+
+    query_type: str
+    measure: Watched
+    direction: str
+    weeks: int
+    evidence: float
+    limit: float
+    seen: float | None
+    alarm: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchResult:
+    """The detectors with their ``promise`` in words, and the open alarms; ``new`` are the numbers of new alarms."""
+
+    judge: str | None
+    promise: str
+    detectors: tuple[Detector, ...]
+    alarms: tuple[Alarm, ...]
+    new: tuple[int, ...]
+
+
+def watch(store: Store, *, by: str, since: int | None = None, now: datetime | None = None) -> WatchResult:
+    """Evaluate the detectors of all query types on the weeks that have ended, and store the new alarms.
+
+    Only answers from the UTC day ``since`` on (days since 1970-01-01; default: all) are read. After an acknowledged
+    alarm, both detectors of its figure start anew with the week of the change. A detector with an open alarm raises no
+    second alarm, and neither does another change of a judge's model: the open alarm then names both changes.
+    """
+    at = now or utc_now()
+    with store.reading() as connection:
+        trend = corrected_trend(connection, period=WATCH_PERIOD, since=since, now=at)
+        models = _new_models(connection, by, at)
+        alarms = open_alarms(connection)
+    numbers = _numbers(alarms)
+    changes = (
+        _row(trend.version_id, query_type, monitor, change, rates) | {"by": by, "at": at}
+        for query_type, monitor in trend.monitors
+        for change, rates in zip_longest(monitor.changes, monitor.rates)
+        if (monitor.watched, change.direction, query_type, trend.version_id) not in numbers
+    )
+    new = list[int]()
+    if rows := [*models, *changes]:
+        with store.writing() as connection:
+            stored = (_raise_alarm(connection, row) for row in rows)
+            new = [id_ for id_ in stored if id_ is not None]
+            alarms = open_alarms(connection)
+        numbers = _numbers(alarms)
+    detectors = (
+        record_of(
+            Detector,
+            monitor,
+            query_type=query_type,
+            measure=monitor.watched,
+            direction=direction,
+            weeks=monitor.periods,
+            evidence=getattr(monitor, direction),
+            alarm=numbers.get((monitor.watched, direction, query_type, trend.version_id)),
+        )
+        for query_type, monitor in trend.monitors
+        for direction in DIRECTIONS
+    )
+    return WatchResult(trend.judge, promise_words(trend), tuple(detectors), tuple(alarms), tuple(new))
+
+
+def _numbers(alarms: Iterable[Alarm]) -> dict[tuple[str, str, str, int | None], int]:
+    """Return the numbers of open alarms by figure, direction, query type and judge version."""
+    return {(each.measure, each.direction, each.query_type, each.judge_version_id): each.id for each in alarms}
+
+
+def _row(
+    version_id: int | None, query_type: str, monitor: Monitor, change: Change, rates: ErrorRates | None
+) -> dict[str, Any]:
+    return {
+        "measure": monitor.watched,
+        "direction": change.direction,
+        "query_type": query_type,
+        "judge_version_id": version_id,
+        "from_day": change.from_day,
+        "seen_day": change.seen_day,
+        "evidence": change.evidence,
+        "evidence_limit": monitor.limit,
+        "rate_before": change.before.value,
+        "rate_after": change.after.value,
+        "explanation": " ".join(filter(None, [_size_words(change), None if rates is None else rates.sentence])),
+    }
+
+
+def _size_words(change: Change) -> str:
+    """Return "It rose by 33 points [19, 46].", with the 95 % interval of the size of a change."""
+    before, after = change.before, change.after
+    if before.value is None or after.value is None or before.low is None or after.low is None:
+        return "The size of the change is not known well: there are too few labels for an interval."
+    size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
+    return f"It {change.direction} by {points_words(size)}."
+
+
+def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
+    id_ = insert_alarm(connection, row)
+    if id_ is not None:
+        record_event(connection, "raise_alarm", row["by"], details={"alarm": id_}, now=row["at"])
+    return id_
+
+
+def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str, Any]]:
+    """Return the rows of new alarms: one for each judge version whose provider reports another model name than before.
+
+    The name before is the last one when the version's latest alarm was acknowledged; without an alarm, it is the first
+    one. A version with an open alarm has no new one (`_with_later_change`). ``evidence`` is the number of judgments
+    with the new name; one is enough. ``rate_before`` and ``rate_after`` are the shares of judgments with the new name
+    before the change (0), and of all judgments since the acknowledgement.
+    """
+    of_versions: dict[int | None, list[Alarm]] = {}
+    for alarm in list_alarms(connection):
+        if alarm.measure == MODEL_CHANGED:
+            of_versions.setdefault(alarm.judge_version_id, []).append(alarm)
+    titles = {version.id: version.title for version in list_versions(connection)}
+    rows = []
+    for version_id, each in groupby(reported_models(connection), key=lambda model: model.judge_version_id):
+        models = list(each)
+        alarms = of_versions.get(version_id, [])
+        if len(models) == 1 or any(alarm.is_open for alarm in alarms):
+            continue
+        before = models[0]
+        if acknowledged := [alarm.acknowledged_at for alarm in alarms if alarm.acknowledged_at is not None]:
+            known = reported_models(connection, version_id, until=max(acknowledged))
+            before = max(known, key=lambda model: model.last_at, default=before)
+            models = reported_models(connection, version_id, after=max(acknowledged))
+        model = next((model for model in models if model.model != before.model), None)
+        if model is not None:
+            models_changed = f"from {before.model} to {model.model}"
+            is_known = any(alarm.direction.endswith(models_changed) for alarm in alarms)
+            row = {
+                "measure": MODEL_CHANGED,
+                "direction": f"{titles[version_id]} {'again ' if is_known else ''}{models_changed}",
+                "query_type": "",
+                "judge_version_id": version_id,
+            }
+            days = {"from_day": utc_day(model.first_at), "seen_day": utc_day(at)}
+            evidence = {"evidence": float(model.judgments), "evidence_limit": 1.0}
+            rates = {"rate_before": 0.0, "rate_after": model.judgments / sum(each.judgments for each in models)}
+            rows.append({**row, **days, **evidence, **rates, "explanation": None, "by": by, "at": at})
+    return rows
+
+
+def _with_later_change(connection: Connection, alarm: Alarm) -> Alarm:
+    """Return an open alarm with the latest change of the model, if the model changed again."""
+    if alarm.measure != MODEL_CHANGED or alarm.judge_version_id is None:
+        return alarm
+    models = sorted(reported_models(connection, alarm.judge_version_id), key=lambda model: model.last_at)
+    if len(models) < 2:
+        return alarm
+    now, other = models[-1], models[-2]
+    since = reported_models(connection, alarm.judge_version_id, after=other.last_at)
+    first = next((model.first_at for model in since if model.model == now.model), None)
+    if first is None:  # both names were reported at once
+        return alarm
+    day = utc_day(first)
+    if alarm.direction.endswith(f" to {now.model}") and day == alarm.from_day:
+        return alarm
+    return replace(alarm, later_model=now.model, later_day=day)
+
+
+def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datetime | None = None) -> Alarm:
+    """Acknowledge an alarm with a note. The detectors of its figure then start anew on the day of the change.
+
+    Raises:
+        BadInput: The note is empty, too long or cannot be stored, or the alarm is acknowledged already.
+        NotAllowed: The actor is not a lead.
+        NotFound: No alarm has this number.
+    """
+    text = note.strip()
+    if not text or len(text) > LONGEST_NOTE or unstorable(text):
+        raise BadInput(f"the note of an acknowledgement has 1 to {LONGEST_NOTE:,} characters")
+    at, name = now or utc_now(), actor_name(by)
+    with allowed(store, by, Action.ACKNOWLEDGE_ALARMS) as connection:
+        alarm = _alarm(connection, alarm_id)
+        if alarm.acknowledged_by is not None:
+            raise BadInput(f"{alarm.acknowledged_by} has already acknowledged alarm {alarm_id}")
+        insert_acknowledgement(connection, {"alarm_id": alarm_id, "by": name, "note": text, "at": at})
+        record_event(connection, "acknowledge_alarm", name, details={"alarm": alarm_id}, now=at)
+        return _alarm(connection, alarm_id)
+
+
+def _alarm(connection: Connection, alarm_id: int) -> Alarm:
+    alarm = next((each for each in list_alarms(connection) if each.id == alarm_id), None)
+    if alarm is None:
+        raise NotFound(f"there is no alarm {alarm_id}: `judgeboard trends watch` shows the open alarms")
+    return alarm
+
+
+def open_alarms(connection: Connection) -> list[Alarm]:
+    """Return the alarms that nobody has acknowledged: those of all answers first, then of query types, newest first."""
+    alarms = [_with_later_change(connection, alarm) for alarm in list_alarms(connection) if alarm.is_open]
+    return sorted(alarms, key=lambda each: (each.query_type not in {"", ALL_ANSWERS}, -each.at.timestamp(), each.id))
+
+
+def alarm_sentence(alarm: Alarm) -> str:
+    """Return for example "The share of bad answers rose in about the week of …, from 26 % to 58 %. It rose by …"."""
+    if alarm.measure == MODEL_CHANGED:
+        changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
+        if alarm.later_day is None:
+            return changed
+        return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
+    return " ".join(filter(None, [alarm_words(alarm), alarm.explanation]))
+
+
+@dataclass(frozen=True, slots=True)
+class ShareChange:
+    """A change of the share of bad answers on the UTC day ``from_day``, found by alarms: what a mean over it hides."""
+
+    from_day: int
+    alarms: tuple[Alarm, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has acknowledged one of the alarms."""
+        return any(alarm.is_open for alarm in self.alarms)
+
+    @property
+    def in_all_answers(self) -> bool:
+        """Whether the share of all answers changed, not only that of a query type."""
+        return any(alarm.query_type in {"", ALL_ANSWERS} for alarm in self.alarms)
+
+    @property
+    def since(self) -> str:
+        """The condition of the answers since then: "from=2026-08-31"."""
+        return f"from={date(1970, 1, 1) + timedelta(days=self.from_day)}"
+
+    @property
+    def sentence(self) -> str:
+        """Return for example "Alarm 1 is open: The share of bad answers rose in about the week of …"."""
+        alarms = sorted(self.alarms, key=lambda alarm: not alarm.is_open)
+        sentences = [_change_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
+        if len(alarms) > _MOST_ALARMS:
+            sentences.append("`judgeboard trends watch` shows the others.")
+        if numbers := [str(alarm.id) for alarm in alarms if alarm.is_open]:
+            are = f"Alarms {listed_words(numbers)} are" if len(numbers) > 1 else f"Alarm {numbers[0]} is"
+            sentences[0] = f"{are} open: {sentences[0]}"
+        return " ".join(sentences)
+
+
+def _change_sentence(alarm: Alarm) -> str:
+    if alarm.is_open:
+        return alarm_sentence(alarm)
+    return " ".join(filter(None, [acknowledged_words(alarm), alarm.explanation]))
+
+
+def share_changes(connection: Connection, query_types: Collection[str] = ()) -> Iterator[ShareChange]:
+    """Yield the changes of the share of bad answers, in all answers and in these query types, by day.
+
+    An open alarm comes before the acknowledged ones. Of these, the latest of a query type counts, if none is open.
+    """
+    still_open = open_alarms(connection)
+    has_open = {(alarm.measure, alarm.query_type) for alarm in still_open}
+    acknowledged = latest_acknowledged(list_alarms(connection))
+    by_day: dict[int, list[Alarm]] = {}
+    for alarm in (*still_open, *(each for figure, each in acknowledged.items() if figure not in has_open)):
+        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS, *query_types}:
+            by_day.setdefault(alarm.from_day, []).append(alarm)
+    yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
+
+
+def promise_words(trend: CorrectedTrend) -> str:
+    """Return how rarely the detectors raise a false alarm."""
+    words = []
+    if figures := len({monitor.watched for _, monitor in trend.monitors}):
+        has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
+        of_all = " of all answers" if has_types else ""
+        one = f"each figure{of_all}" if figures > 1 else f"this figure{of_all}"
+        most = f"{one} raises at most 1 false alarm a year on average"
+        together = f" (at most {figures} for all {figures} figures)" if figures > 1 else ""
+        of_types = (
+            f", and {'each figure' if figures > 1 else 'that'} of all query types together as many" if has_types else ""
+        )
+        words.append(f"As long as nothing really changes, {most}{together}{of_types}.")
+    if trend.no_judge is not None:
+        words.append(f"{trend.no_judge}.")
+    if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
+        words.append(trend.missing_words("No detector of the share of bad answers has data yet."))
+    elif timeless := trend.times[1]:
+        words.append(timeless_words(timeless))
+    words += misdated_words(trend.left_out)
+    return " ".join(words)

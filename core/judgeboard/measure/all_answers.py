@@ -1,0 +1,503 @@
+"""Agreement of a judge and people in all answers, from labels that came by known chances, and what to label for it."""
+
+import math
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.measure.choice import By, slices_of
+from judgeboard.measure.samples import (
+    HIDDEN_ADVICE,
+    JudgeVerdict,
+    LabelledAnswers,
+    Picked,
+    SampledLabels,
+    hidden_words,
+)
+from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
+from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
+from judgeboard.stats.kappa_labels import AgreementFigure, KappaLabels, labels_for_weighted_kappa
+from judgeboard.stats.rates import (
+    TOO_SMALL,
+    Target,
+    missing_by_stratum,
+    missing_of_strata,
+    weighted_agreement,
+)
+from judgeboard.stats.sample_size import allocated
+from judgeboard.stats.thresholds import equal_chances
+from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
+from judgeboard.text import counted
+
+WIDE = 0.1
+"""Kappa is not conclusive if its interval is wider than plus or minus this."""
+
+_UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
+_BY_LUCK = 3.0  # standard errors by which a class may be more or less frequent among labels than among all answers
+_WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
+
+
+@dataclass(frozen=True, slots=True)
+class StratumCount:
+    """A stratum: N answers, of which n have a sampled label, k of them bad (None: the grade is not a label).
+
+    The other fields are those of `StratumName`.
+    """
+
+    picked: Picked
+    verdict: JudgeVerdict | None
+    is_later: bool
+    N: int
+    n: int
+    k: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToLabel:
+    """What to label so that the rate becomes available: ``labels`` of the ``answers`` whose labels are missing.
+
+    ``labelled`` others of the same strata have a label that counts, and these are too few.
+    ``unlabelled`` counts the answers among them that have no label at all; the labels of others are no sample.
+    Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
+    ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
+    answers first. The viewer has to review ``hidden`` answers blind before they count. If ``waiting`` are too few, a
+    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. If the answers are ``undecided``,
+    people reviewed all of them, but tied, were unsure or skipped them. ``command`` creates the queue, or shows the
+    ``open_queue`` that has such answers, or lists the queues of hidden answers.
+    """
+
+    words: str
+    answers: int
+    labelled: int
+    unlabelled: int
+    labels: int
+    drawn: int
+    waiting: int
+    uncounted: int
+    queue: int | None
+    command: str
+    hidden: int = 0
+    undecided: bool = False
+    open_queue: str | None = None
+
+    @property
+    def missing(self) -> str:
+        """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
+        if self.hidden:
+            return hidden_words(self.hidden, self.answers)
+        if self.undecided:
+            others = f"the other {self.answers:,} of the" if self.labelled else "any of the"
+            return f"people did not decide {others} {self.answers + self.labelled:,} {self.words}"
+        if self.uncounted:
+            have, it = ("has", "it") if self.uncounted == 1 else ("have", "them")
+            some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {have} a label"
+            return f"{some}, but people labelled {it} first because of the worst scores"
+        if self.labelled:
+            have = "has" if self.labelled == 1 else "have"
+            of = f"{self.labelled:,} of the {self.answers + self.labelled:,} {self.words}"
+            return f"only {of} {have} a label of a random sample"
+        if self.answers == 1:
+            return "the answer has no label of a random sample"
+        return f"none of the {self.answers:,} {self.words} has a label of a random sample"
+
+    @property
+    def advice(self) -> str:
+        """How many of these answers to label."""
+        if self.hidden:
+            return HIDDEN_ADVICE
+        return self._sample_advice if self.queue is None else self._queue_advice
+
+    @property
+    def _sample_advice(self) -> str:
+        if self.uncounted:
+            do = "It counts" if self.uncounted == 1 else "They count"
+            return f"{do} once {self._open_words} labelled."
+        have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
+        return f"Label the random sample: {have} no label."
+
+    @property
+    def _queue_advice(self) -> str:
+        if self.open_queue is not None:
+            return f"Label the open answers of the queue “{self.open_queue}”."
+        if self.undecided:
+            return f"Let one more person label {'it' if self.answers == 1 else 'them'}."
+        of_them = f"the {self.answers:,} {self.words}" if self.uncounted else "them"
+        if self.labels == self.answers:
+            return f"Label the other {self.answers:,}." if self.labelled else f"Label all of {of_them}."
+        if self.labels == self.unlabelled:
+            have = "has" if self.unlabelled == 1 else "have"
+            return f"Label the {self.unlabelled:,} of {of_them} that {have} no label at all, for a first figure."
+        return f"Label about {self.labels:,} of {of_them} for a first figure."
+
+    @property
+    def _open_words(self) -> str:
+        """Return "the other 15 are", or "the 15 that nobody reviewed are" if people did not decide others."""
+        are = "is" if self.waiting == 1 else "are"
+        if self.uncounted + self.waiting == self.drawn:
+            return f"the other {'one' if self.waiting == 1 else f'{self.waiting:,}'} {are}"
+        return f"the {self.waiting:,} that nobody reviewed {are}"
+
+
+def all_answers_words(answers: int, hidden: int = 0) -> str:
+    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe.
+
+    If a few are ``hidden`` from the viewer, they are those "that you may see".
+    """
+    are = f" that you may see ({hidden:,} {'is' if hidden == 1 else 'are'} hidden)" if hidden else ""
+    return f"all {counted(answers, 'answer')} with a usable verdict{are}"
+
+
+def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
+    """Return the verdicts in a stratum of several verdicts, if the strata beside it have the ``named`` ones."""
+    verdicts: tuple[JudgeVerdict, ...] = get_args(JudgeVerdict)
+    return tuple(each for each in verdicts if each not in named)
+
+
+def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
+    """Return the strata of a sample with their labels."""
+    if sample.grade == "label":
+        rows = zip(sample.strata, sample.counts, strict=True)
+        return tuple(StratumCount(*name, each.answers, each.labelled, each.bad) for name, each in rows)
+    labelled = np.bincount(sample.labels.strata, minlength=sample.population.count).tolist()
+    answers = sample.population.answers.tolist()
+    return tuple(
+        StratumCount(*name, round(total), n, None)
+        for name, total, n in zip(sample.strata, answers, labelled, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InAllAnswers:
+    """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
+
+    ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
+    other than the label. Of the labels, ``complete`` are of parts that are reviewed completely, the others are a random
+    sample of ``sampled_from``. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels
+    are a random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
+    value. ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of
+    all answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
+    not available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    ``labelled_shares`` are the shares of answers with a label among those that the judge calls bad and among those that
+    it calls good; None if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they
+    are left out. ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
+    """
+
+    statistics: Mapping[str, Estimate] = field(default_factory=dict)
+    answers: int = 0
+    labels: int = 0
+    complete: int = 0
+    extras: int = 0
+    is_random: bool = False
+    too_few: str | None = None
+    sampled_from: str = "answers"
+    unlabelled: int = 0
+    to_label: ToLabel | None = None
+    to_narrow: KappaLabels | None = None
+    reviewed: str = "answers"
+    reviewed_answers: int = 0
+    labelled_shares: tuple[float, float] | None = None
+    hidden: int = 0
+    ungraded: int | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether people graded all answers."""
+        return self.labels == self.answers
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether enough labels came by known chances, and they are not all that there could be."""
+        has_values = any(each.value is not None for each in self.statistics.values())
+        return has_values and not self.is_complete
+
+    @property
+    def described(self) -> int | None:
+        """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
+        return self.answers if self.is_weighted or self.is_complete or self.is_random else None
+
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether the statistics are not available because a part has a few labels, but not enough."""
+        return self.too_few is not None and self.described is None
+
+    @property
+    def error_sentence(self) -> str | None:
+        """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
+
+        They have both figures. Labels of what the judge calls bad find its false alarms, labels of the others what it
+        misses (Begg, Greenes, 1983).
+        """
+        if self.described is not None or self.labelled_shares is None:
+            return None
+        of_bad, of_good = self.labelled_shares
+        if of_bad < _UNEVEN * of_good or not of_bad:
+            return None
+        bad = "all" if of_bad == 1 else percent(of_bad)
+        good = f"only {percent(of_good)}" if of_good else "none"
+        return (
+            f"People labelled {bad} of the answers that the judge calls bad, but {good} of those that it calls good. "
+            "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
+        )
+
+
+def in_all_answers(
+    loaded: LabelledAnswers,
+    inside: BoolArray | None = None,
+    target: Target = "app",
+    sample: SampledLabels | None = None,
+) -> InAllAnswers:
+    """Return the agreement in all answers, or in those ``inside``, whose ``sample`` may be known already."""
+    if loaded.version is None:
+        return InAllAnswers()
+    sample = judged_sample(loaded, inside, sample)
+    statistics: Mapping[str, Estimate] = {}
+    labelled_shares = None
+    counts, too_few = counts_of(sample), part_with_too_few_labels(sample)
+    if loaded.grade == "label":
+        called = sample.judged_bad, sample.judged - sample.judged_bad
+        if all(called):
+            labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
+            labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
+        statistics = weighted_agreement(
+            *(sample.population, sample.labels, sample.verdicts, target, sample.judged_bad),
+            too_small=_too_small_words(counts),
+        )
+        if too_few is not None:
+            statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
+    done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
+    finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
+    unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
+    labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
+    is_sample = sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None
+    if too_few is not None and not is_even_sample(sample):
+        is_sample = False
+        to_label = to_label or what_to_label(sample, for_intervals=True, where=loaded.where)
+    if to_label is not None and to_label.hidden and inside is None:  # hidden ones may have no usable verdict
+        to_label = replace(to_label, answers=to_label.hidden + len(loaded.labelled))
+    kappa = statistics.get("kappa", unmeasured(0, ""))
+    is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
+    return InAllAnswers(
+        statistics=statistics,
+        answers=round(sample.population.total),
+        labels=labels,
+        complete=sum(each.n for each in finished),
+        extras=sample.extras,
+        # Labels of a random sample of one part are no sample of all answers.
+        is_random=is_sample,
+        too_few=too_few,
+        sampled_from=_words_of(unfinished, counts),
+        unlabelled=sum(each.N - each.n for each in unfinished),
+        to_label=to_label,
+        to_narrow=labels_to_narrow("kappa", sample, WIDE, target) if is_wide else None,
+        reviewed=_words_of(finished, counts),
+        reviewed_answers=sum(each.N for each in finished),
+        labelled_shares=labelled_shares,
+        hidden=loaded.few_hidden,
+        ungraded=None if sample.hidden else int(sample.unlabelled.sum()),
+    )
+
+
+def part_with_too_few_labels(sample: SampledLabels) -> str | None:
+    """Return "133 answers that no rule flagged have 2 labels, at least 10 needed" if a part has too few labels.
+
+    Each of these labels stands for so many answers that a figure of all answers depends on a few of them. None if all
+    parts have enough, if one has no label at all, and for other grades than the label.
+    """
+    if sample.grade != "label" or sample.has_gap or not missing_of_strata(*_per_stratum(counts_of(sample))):
+        return None
+    return _too_small_words(counts_of(sample))
+
+
+def _per_stratum(counts: Sequence[StratumCount]) -> tuple[IntArray, IntArray]:
+    """Return the numbers of answers and of labels by stratum."""
+    return np.array([each.N for each in counts], dtype=np.int64), np.array([each.n for each in counts], dtype=np.int64)
+
+
+def is_even_sample(sample: SampledLabels) -> bool:
+    """Whether the labels are a random sample without weights: chance explains which parts have more of them."""
+    if not sample.is_random or sample.extras or sample.has_gap:
+        return False
+    return bool((equal_chances(*_per_stratum(counts_of(sample))) == 1).all())
+
+
+def _too_small_words(counts: Sequence[StratumCount]) -> str:
+    """Return "25 flagged answers that the judge calls good have 1 label, at least 2 needed", of what lacks most."""
+    missing = missing_by_stratum(*_per_stratum(counts))
+    if not missing.any():
+        return TOO_SMALL
+    lacking, more = max(zip(counts, missing.tolist(), strict=True), key=itemgetter(1))
+    have = f"{lacking.N:,} {_words_of([lacking], counts)} have {counted(lacking.n, 'label')}"
+    return f"{have}, at least {lacking.n + more} needed"
+
+
+def judged_sample(
+    loaded: LabelledAnswers, inside: BoolArray | IntArray | None = None, sample: SampledLabels | None = None
+) -> SampledLabels:
+    """Return the sampled labels of the answers ``inside`` that have a usable verdict.
+
+    ``sample`` are those of all answers ``inside``, if they are known already.
+    """
+    sample = sample or loaded.sample(inside)
+    is_judged = loaded.grade != "label" or not np.isnan(sample.verdicts).any()
+    if is_judged and sample.judged == sample.population.total:
+        return sample
+    usable = loaded.usable
+    if inside is None:
+        return loaded.sample(usable)
+    return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
+
+
+def evenly_sampled(loaded: LabelledAnswers, inside: BoolArray | None = None) -> IntArray:
+    """Return the ids of the graded answers that represent all answers ``inside`` without weights, ascending.
+
+    ``inside`` (a mask) are by default the answers with a usable verdict. The ids are those of all graded answers if no
+    answer is left to grade, or if they are a random sample with equal chances; or else those of the rule
+    `random_sample`. Empty if neither are such a sample. A class of answers (flagged, or judged bad) that is more
+    frequent among them than luck explains had other chances.
+    """
+    inside = loaded.usable if inside is None else inside
+    sample = loaded.sample(inside, by_group=False)
+    ids = loaded.answers.response_ids[inside]
+    if not sample.unlabelled.any():
+        return np.sort(ids[sample.is_sampled])
+    if sample.hidden or sample.has_gap:
+        return no_ints()
+    classes = [loaded.picked[inside], loaded.answers.verdicts[inside] == BAD]
+    by_rule = sample.is_sampled & loaded.drawn[inside]
+    for rows in (sample.is_sampled, by_rule) if sample.is_random else (by_rule,):
+        if all(is_as_frequent(each, rows) for each in classes):
+            return np.sort(ids[rows])
+    return no_ints()
+
+
+def is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
+    """Whether a class is as frequent in ``rows`` as in all rows, but for luck."""
+    share, n = float(of_class.mean()), int(rows.sum())
+    return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)
+
+
+def labels_to_narrow(
+    figure: AgreementFigure, sample: SampledLabels, reach: float, target: Target = "app"
+) -> KappaLabels | None:
+    """Return how many more labels, drawn as a planned queue draws them, give a figure an interval of ±``reach``.
+
+    All answers of the ``sample`` have a usable verdict. None if their labels give no such figure.
+    """
+    drawn = LEAST_OF_STRATUM
+    return labels_for_weighted_kappa(
+        sample.population, sample.labels, sample.verdicts, reach, target, least=drawn, figure=figure
+    )
+
+
+def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:
+    """Yield each slice of all answers as a mask of the loaded ones."""
+    types = loaded.answers.query_types
+    if by == "query_type":
+        yield from ((name, types.codes == code) for code, name in enumerate(types.names))
+    elif len(loaded.answers.response_ids):
+        yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
+
+
+def what_to_label(
+    sample: SampledLabels, *, least: int = 1, for_intervals: bool = False, where: RowFilter | None = None
+) -> ToLabel | None:
+    """Return what to label so that figures of all answers become available; None if they are.
+
+    They need a label of every stratum, and ``least`` labels of all; ``for_intervals``, also enough of each stratum. The
+    answers of the random sample come first, if they are enough for a figure. Otherwise a plan draws from all answers
+    without a label. The queue has the filter ``where`` of the sample, and its grade.
+    """
+    counts = counts_of(sample)
+    if hidden := sample.hidden:
+        total = sum(each.N for each in counts)
+        return ToLabel("answers", total, 0, hidden, hidden, 0, 0, 0, None, "judgeboard queue list", hidden)
+    missing = [place for place, each in enumerate(counts) if not each.n]
+    if not missing and for_intervals:
+        missing = np.flatnonzero(missing_by_stratum(*_per_stratum(counts))).tolist()
+    if not missing and len(sample.response_ids) < least:
+        missing = [place for place, each in enumerate(counts) if each.n < each.N]
+    if not missing:
+        return None
+    labelled = sum(counts[place].n for place in missing)
+    answers = sum(counts[place].N for place in missing) - labelled
+    unlabelled, drawn, waiting, uncounted = (
+        int(of_strata[missing].sum())
+        for of_strata in (sample.unlabelled, sample.drawn, sample.waiting, sample.uncounted)
+    )
+    undecided, free = not unlabelled, sample.unlabelled.tolist()
+    if undecided:  # people reviewed all of them: a planned queue has these answers again
+        unlabelled, free = answers, [each.N - each.n for each in counts]
+    labels, size = min(unlabelled, _WANTED), None
+    if for_intervals:
+        planned = allocated(_WANTED, free, least=LEAST_OF_STRATUM)
+        labels = sum(planned[place] for place in missing)
+    if waiting and (waiting >= labels or drawn >= MIN_PAIRS):
+        labels = min(labels, waiting)
+    else:
+        step = 10 if unlabelled > _WANTED else 1
+        size = _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
+        size = min(size, sum(free))
+    undecided_too = sample.left_out.get("unsure", 0) + sample.left_out.get("skipped", 0)
+    kind = _kind_of_queue(size, sum(free), undecided_too, completes=labels == unlabelled < answers)
+    chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
+    if sample.grade != "label":
+        chosen += ["--grades", sample.grade]
+    command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
+    open_queue = _open_queue(sample, missing, labels if size is None else None)
+    if open_queue is not None:
+        command = shlex.join(["judgeboard", "queue", "list", open_queue])
+    words = _words_of([counts[place] for place in missing], counts)
+    return ToLabel(
+        *(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command),
+        undecided=undecided,
+        open_queue=open_queue,
+    )
+
+
+def _open_queue(sample: SampledLabels, missing: Sequence[int], labels: int | None) -> str | None:
+    """Return the open queue with the most answers of the ``missing`` strata; None if it has not some of each stratum.
+
+    ``labels`` of the random sample are enough, from whichever strata they are (None: the sample is not enough).
+    """
+    waits = {name: of_strata[missing] for name, of_strata in sample.in_open_queues.items()}
+    enough = (name for name, each in waits.items() if each.all() or (labels is not None and each.sum() >= labels))
+    return max(enough, key=lambda name: waits[name].sum(), default=None)
+
+
+def _kind_of_queue(size: int | None, unlabelled: int, undecided: int, *, completes: bool) -> str:
+    """Return the options of the queue: of the random sample (None), of all ``unlabelled`` answers, or planned."""
+    if size is None:
+        return "--where rule=random_sample --where graded=no --order random"
+    if completes and unlabelled <= _WANTED:
+        # A plan would also draw answers whose label does not count. Those without any label make their part complete.
+        # Answers that people reviewed without a grade match the filter too: there is room for all of them.
+        return f"--all-answers --where graded=no --limit {unlabelled + undecided}"
+    return f"--plan rate --n {size}"
+
+
+def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:
+    """Return "answers that no rule flagged", "flagged answers that the judge calls good", "answers"."""
+    classes, verdicts = {each.picked for each in part}, {each.verdict for each in part}
+    picked_too = any(each.picked != "no" for each in counts)
+    words = "answers"
+    if classes == {"no"} and picked_too:
+        words = "answers that no rule flagged"
+    elif classes == {"yes"}:
+        words = "flagged answers"
+    counts = [each for each in counts if each.picked != "hidden"]
+    others = [each for each in counts if each not in part and each.is_later in {of_part.is_later for of_part in part}]
+    if len(verdicts) == 1 and any(each.picked in {*classes, "any"} for each in others):
+        (verdict,) = verdicts
+        of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
+        joined = " and" if words.endswith("no rule flagged") else ""
+        words += f"{joined} {of_judge.get(str(verdict), 'without a usable verdict')}"
+    if all(each.is_later for each in part):
+        words += " that were logged or judged after the sample was drawn"
+    return words

@@ -1,0 +1,587 @@
+"""The share of bad answers over time, corrected by sampled labels: points, changes between windows, and detectors.
+
+All answers come first, then each query type.
+
+Detectors also watch the judge's error and the share of unusable verdicts.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.measure.periods import PERIOD_DAYS, Period, PlausibleDays, counts_by_day, start_of
+from judgeboard.measure.samples import (
+    LabelledAnswers,
+    SampledLabels,
+    judging_version,
+    no_judge_words,
+    no_share_words,
+)
+from judgeboard.measure.trend import LeftOut, without_date
+from judgeboard.measure.trend_figures import ALL_ANSWERS, Change, alarm_limits
+from judgeboard.measure.trend_words import (
+    ErrorRates,
+    Figure,
+    Finding,
+    about_words,
+    changes_words,
+    findings_words,
+    missing_words,
+    span_words,
+)
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping
+from judgeboard.stats.estimates import measured, percent, percent_words, points_words
+from judgeboard.stats.monitor import (
+    DIRECTIONS,
+    Detected,
+    Direction,
+    Window,
+    detect,
+    difference_effect,
+    found_changes,
+    likeliest_start,
+    rate_error,
+    smallest_change,
+)
+from judgeboard.stats.rates import Stratum, influences, rate, weighted_agreement
+from judgeboard.stats.sample_size import design_effect_of_mean
+from judgeboard.store.alerts import Alarm, list_alarms
+from judgeboard.store.clock import utc_now
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.overview import asked_days
+from judgeboard.store.statements import NO_DAY
+from judgeboard.store.strata import BAD, UNUSABLE
+from judgeboard.text import utc_day
+
+Watched = Literal["bad_share", "judge_error", "unusable"]
+"""A figure that detectors watch.
+
+``bad_share``: the corrected share of bad answers. ``judge_error``: the share of bad answers according to the judge,
+minus the corrected share. ``unusable``: the share of answers whose verdict is unusable.
+"""
+WATCHED: tuple[Watched, ...] = get_args(Watched)
+WATCHED_WORDS: Mapping[str, str] = {
+    "bad_share": "share of bad answers",
+    "judge_error": "judge's share of bad answers minus the corrected share",
+    "unusable": "share of unusable verdicts",
+}
+WATCH_PERIOD: Period = "week"
+"""The period of the detectors that raise alarms."""
+BAD_SHARE = Figure("the share of bad answers", "labels")
+MISDATED = -2
+"""The day of answers whose date is not plausible (`PlausibleDays`)."""
+
+
+class DatedAnswers:
+    """All answers, or those of one query type, by UTC day, with their sampled labels."""
+
+    def __init__(self, labelled: LabelledAnswers, rows: IntArray, days: IntArray) -> None:
+        """``rows`` are positions in ``labelled.answers``, ``days`` are their days, `NO_DAY` or `MISDATED`."""
+        order = np.argsort(days, kind="stable")
+        self._labelled, self._rows, self.days = labelled, rows[order], days[order]
+        self.without_time = int((days == NO_DAY).sum())
+        self.with_time = int((days >= 0).sum())
+        self._samples: dict[tuple[int, int], SampledLabels] = {}
+        self._verdicts = labelled.answers.verdicts[self._rows]
+        self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
+
+    def sample(self, first: int, last: int) -> SampledLabels:
+        """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
+        if (first, last) not in self._samples:
+            self._samples[first, last] = self._labelled.sample(np.sort(self._rows[self._between(first, last)]))
+        return self._samples[first, last]
+
+    def hidden(self, first: int, last: int) -> str | None:
+        """Return why these days have no figure, and what to do, if too many answers are hidden from the viewer."""
+        return self._labelled.hidden_sentence() if self.sample(first, last).hidden else None
+
+    def window(self, first: int, last: int) -> Window:
+        """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
+        sample = self.sample(first, last)
+        strata = tuple(stratum for stratum in sample.counts if stratum.answers)
+        return Window(strata, sample.app_effect if len(sample.response_ids) else 1.0)
+
+    def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
+        """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
+
+        The error takes each answer as an evidence group of its own. The figure is None if a stratum has no label or no
+        answer is there.
+        """
+        if watched == "unusable":
+            days = self._between(first, last)
+            unusable = self._verdicts[days] == UNUSABLE
+            if not len(unusable):
+                return None
+            whole = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
+            effect = design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
+            return rate(whole, "app", effect), rate_error(whole)
+        sampled, window = self.sample(first, last), self.window(first, last)
+        if not window.strata or any(not stratum.labelled for stratum in window.strata):
+            return None
+        if watched == "bad_share":
+            return window.rate, rate_error(window.strata)
+        counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)
+        judged = [(Stratum(usable, each.labelled, each.bad), bad / usable) for each, usable, bad in counts if usable]
+        if not judged:
+            return None
+        strata, shares = zip(*judged, strict=True)
+        return rate(strata, "app", window.design_effect, shares), rate_error(strata, judged_bad=shares)
+
+    def change_effect(self, watched: Watched, periods: Sequence[tuple[int, int]], errors: Sequence[float]) -> float:
+        """Return `difference_effect` for a figure of these periods (first and last day) with these errors."""
+        parts = [self._influences(watched, *period) for period in periods]
+        days = [self._between(*period) for period in periods]
+        numbers = np.repeat(np.arange(len(periods)), [len(each) for each in parts])
+        rows = np.concatenate([np.arange(each.start, each.stop) for each in days])
+        return difference_effect(np.concatenate(parts), numbers, self._groups.at(rows), np.asarray(errors) ** -2.0)
+
+    def _influences(self, watched: Watched, first: int, last: int) -> FloatArray:
+        """Return what each answer of these days adds to the error of a figure, in the order of the days."""
+        days = self._between(first, last)
+        verdicts = self._verdicts[days]
+        if watched == "unusable":
+            unusable = (verdicts == UNUSABLE).astype(np.float64)
+            apart: FloatArray = (unusable - unusable.mean()) / len(unusable)
+            return apart
+        sample, order = self.sample(first, last), np.argsort(self._rows[days])
+        judged_bad = (verdicts[order] == BAD).astype(np.float64) if watched == "judge_error" else None
+        parts = np.empty(len(order))
+        parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
+        return parts
+
+    def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
+        """Return the judge's rates from the day ``first`` to before ``since``, and from then to ``last``."""
+        before, after = (
+            weighted_agreement(sample.population, sample.labels, np.nan_to_num(sample.verdicts))
+            for sample in (self.sample(first, since - 1), self.sample(since, last))
+        )
+        return ErrorRates((before["sensitivity"], after["sensitivity"]), (before["specificity"], after["specificity"]))
+
+    def judge_share(self, first: int, last: int) -> float | None:
+        """Return the share of bad answers according to the judge alone; None without a usable verdict."""
+        verdicts = self._verdicts[self._between(first, last)]
+        usable = int((verdicts != UNUSABLE).sum())
+        return int((verdicts == BAD).sum()) / usable if usable else None
+
+    def _between(self, first: int, last: int) -> slice:
+        start, end = np.searchsorted(self.days, [first, last + 1]).tolist()
+        return slice(start, end)
+
+
+def dated_answers(
+    connection: Connection, version: StoredVersion | None, now: datetime | None = None
+) -> tuple[dict[str, DatedAnswers], tuple[LeftOut, ...]]:
+    """Return the answers that a judge version was asked about: all of them, then the largest query type first.
+
+    One query type alone is all answers. The second value are the answers without a plausible date.
+    """
+    labelled = LabelledAnswers(connection, version)
+    ids, names = labelled.answers.response_ids, labelled.answers.query_types
+    known, known_days = asked_days(connection)
+    days, plausible = known_days[np.searchsorted(known, ids)], PlausibleDays.at(now)
+    left_out = tuple(without_date(counts_by_day(days), plausible))
+    days = np.where(plausible.misdated(days), MISDATED, days)
+    rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
+    types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
+    parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
+    dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
+    return dated, left_out
+
+
+def version_of(connection: Connection, judge: int | str | None) -> StoredVersion | None:
+    """Return the version with an id, or the newest version of a judge (None: the primary judge) that has judged."""
+    if isinstance(judge, int):
+        return judging_version(connection, judge)
+    return judging_version(connection, judge=judge)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPoint:
+    """The corrected share of one period, or of several ``periods`` that were joined until each stratum had a label.
+
+    ``start`` and ``end`` are UTC days since 1970-01-01, both included. ``judge_share`` is the share of bad answers
+    according to the judge alone. ``z`` is the distance from all points before, in standard errors. ``rose`` and
+    ``fell`` are the evidence of the two detectors after the point. All three are None if the period has not ended;
+    ``z`` is also None for the first point.
+    """
+
+    start: int
+    end: int
+    periods: int
+    share: Estimate
+    judge_share: float | None
+    strata: tuple[Stratum, ...]
+    z: float | None
+    rose: float | None
+    fell: float | None
+    where: RowFilter
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """The two detectors of one figure of a query type, after the newest of the ``periods`` that they have read.
+
+    ``rose`` and ``fell`` are their evidence; a detector raises an alarm if its evidence reaches ``limit``. A change of
+    the size ``seen`` in the middle of the periods would have been found in 80 % of cases; None if no possible change
+    would have been. For the judge's error, ``rates`` has one entry per change.
+    """
+
+    watched: Watched
+    periods: int
+    limit: float
+    rose: float
+    fell: float
+    seen: float | None
+    changes: tuple[Change, ...]
+    rates: tuple[ErrorRates, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPanel:
+    """The corrected shares of all answers or of one query type, and the monitors that have read a period.
+
+    ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
+    verdict. ``waiting`` periods have no point, because a stratum has no label, or because answers are ``hidden`` from
+    the viewer (a sentence). Answers without a time are left out. The detectors of a figure with an ``acknowledged``
+    alarm begin with the period of its change.
+    """
+
+    query_type: str
+    points: tuple[CorrectedPoint, ...]
+    judge_shares: tuple[tuple[int, float], ...]
+    waiting: int
+    with_time: int
+    without_time: int
+    monitors: tuple[Monitor, ...]
+    acknowledged: Mapping[str, Alarm]
+    hidden: str | None = None
+
+    def monitor(self, watched: Watched) -> Monitor | None:
+        """Return the monitor of a figure; None if it has read no period."""
+        return next((monitor for monitor in self.monitors if monitor.watched == watched), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedTrend:
+    """The panel of all answers, then of each query type, the largest first; ``judge`` is a version's title.
+
+    ``left_out`` are the answers that no point counts. Without a judge, ``no_judge`` says why.
+    """
+
+    period: Period
+    judge: str | None
+    version_id: int | None
+    panels: tuple[CorrectedPanel, ...]
+    left_out: tuple[LeftOut, ...]
+    no_judge: str | None = None
+
+    @property
+    def monitors(self) -> list[tuple[str, Monitor]]:
+        """All monitors with their query types."""
+        return [(panel.query_type, each) for panel in self.panels for each in panel.monitors]
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """The number of answers with a time, and of those without."""
+        whole = [each for each in self.panels if each.query_type == ALL_ANSWERS]
+        return sum(each.with_time for each in whole), sum(each.without_time for each in whole)
+
+    def missing_words(self, missing: str) -> str:
+        """Return what is ``missing`` for a trend and how to get it, or that answers are hidden from the viewer."""
+        hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
+        return missing_words(missing, *self.times) if hidden is None else no_share_words(hidden)
+
+
+def corrected_trend(
+    connection: Connection,
+    *,
+    period: Period = "week",
+    judge: int | str | None = None,
+    since: int | None = None,
+    now: datetime | None = None,
+) -> CorrectedTrend:
+    """Return the corrected share of bad answers per period, of all answers and of each query type, with its detectors.
+
+    Each point is measured on the answers and sampled labels of its own periods; nothing is borrowed from other periods.
+    Answers before the UTC day ``since``, and without a plausible date (`PlausibleDays`), are left out. Detectors read
+    only periods that have ended. If a change was acknowledged, the detectors of its figure and query type begin with
+    the period of the change.
+    """
+    version = version_of(connection, judge)
+    answers, undated = dated_answers(connection, version, now)
+    today = utc_day(now or utc_now())
+    acknowledged = latest_acknowledged(list_alarms(connection))
+    series = {name: _series(each, period, since or 0) for name, each in answers.items()}
+    limits = {
+        watched: alarm_limits((name for name, each in series.items() if each.spans[watched]), period)
+        for watched in WATCHED
+    }
+    panels = []
+    for name, each in series.items():
+        alarms = {watched: alarm for (watched, query_type), alarm in acknowledged.items() if query_type == name}
+        begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
+        read = {watched: _read(each, watched, begins.get(watched, 0), today) for watched in WATCHED}
+        monitors = [
+            _monitor(each.answers, watched, read[watched], limits[watched][name])
+            for watched in WATCHED
+            if read[watched].spans
+        ]
+        panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
+    if version is None:
+        why = no_judge_words(connection, judge if isinstance(judge, str) else None)
+        return CorrectedTrend(period, None, None, tuple(panels), undated, why)
+    return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
+
+
+def latest_acknowledged(alarms: Iterable[Alarm]) -> dict[tuple[str, str], Alarm]:
+    """Return the acknowledged alarm with the latest change, by watched figure and query type."""
+    by_change = sorted((alarm for alarm in alarms if not alarm.is_open), key=lambda alarm: alarm.from_day)
+    return {(alarm.measure, alarm.query_type): alarm for alarm in by_change}
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """One period, or several that were joined, with a figure and its standard error for tests.
+
+    The error takes each answer as an evidence group of its own.
+    """
+
+    start: int
+    end: int
+    periods: int
+    figure: Estimate
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The spans of a query type; ``waiting`` periods have no corrected share, and ``hidden`` may say why."""
+
+    answers: DatedAnswers
+    judge_shares: tuple[tuple[int, float], ...]
+    spans: Mapping[Watched, list[_Span]]
+    waiting: int
+    hidden: str | None
+
+
+def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
+    length = PERIOD_DAYS[period]
+    days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
+    starts = np.unique(start_of(days, period)).tolist()
+    joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
+    shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)
+    judge_shares = tuple((start, share) for start, share in shares if share is not None)
+    spans = {watched: of_figure for watched, (of_figure, _) in joined.items()}
+    hidden = next((why for start in starts if (why := answers.hidden(start, start + length - 1))), None)
+    return _Series(answers, judge_shares, spans, joined["bad_share"][1], hidden)
+
+
+def _joined(answers: DatedAnswers, watched: Watched, starts: Iterable[int], length: int) -> tuple[list[_Span], int]:
+    """Return the periods, joined until each stratum has a label, and the number of periods that have no figure.
+
+    A period with enough labels of its own does not wait for periods before it that lack labels.
+    """
+    spans, waiting, left = list[_Span](), list[int](), 0
+    for start in starts:
+        waiting.append(start)
+        end = start + length - 1
+        joined, alone = _span(answers, watched, waiting[0], end, length), None
+        if joined is None and len(waiting) > 1:
+            alone = _span(answers, watched, start, end, length)
+        if joined is not None or alone is not None:
+            spans += [each for each in (joined, alone) if each is not None]
+            left += 0 if alone is None else len(waiting) - 1
+            waiting = []
+    return spans, left + len(waiting)
+
+
+def _span(answers: DatedAnswers, watched: Watched, start: int, end: int, length: int) -> _Span | None:
+    """Return the span of these days, None if a stratum has no label."""
+    figure = answers.figure(watched, start, end)
+    return None if figure is None else _Span(start, end, (end + 1 - start) // length, *figure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The spans that the detectors of a figure have read, and the state of each detector after each span.
+
+    ``rates`` are pairs of a figure and its standard error for tests. The errors count the evidence groups within the
+    spans that were read, and those that these spans share.
+    """
+
+    spans: list[_Span]
+    rates: list[tuple[float, float]]
+    states: Mapping[Direction, Sequence[Detected]]
+
+
+def _read(series: _Series, watched: Watched, begin: int, today: int) -> _Read:
+    spans = [span for span in series.spans[watched] if begin <= span.start and span.end < today]
+    errors = [span.error for span in spans]
+    if spans:
+        effect = series.answers.change_effect(watched, [(span.start, span.end) for span in spans], errors)
+        errors = [error * math.sqrt(effect) for error in errors]
+    rates = [(span.figure.value or 0.0, error) for span, error in zip(spans, errors, strict=True)]
+    return _Read(spans, rates, {direction: detect(rates, direction) for direction in DIRECTIONS})
+
+
+def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float) -> Monitor:
+    spans = read.spans
+    changes, rates = list[Change](), list[ErrorRates]()
+    for found in found_changes(read.states, limit):
+        since = spans[likeliest_start(read.rates, found)].start
+        before = answers.figure(watched, spans[0].start, since - 1)
+        after = answers.figure(watched, since, spans[-1].end)
+        if before is not None and after is not None:
+            sides = before[0], after[0]
+            changes.append(Change(found.direction, since, spans[found.seen].start, found.evidence, *sides))
+            if watched == "judge_error":
+                rates.append(answers.error_rates(since, spans[0].start, spans[-1].end))
+    shares = [value for value, _ in read.rates]
+    if watched == "judge_error":  # while the share of bad answers stays, it moves as far as the judge's own share
+        shares = [answers.judge_share(span.start, span.end) or 0.0 for span in spans]
+    level = math.fsum(shares) / len(shares)
+    return Monitor(
+        watched,
+        sum(span.periods for span in spans),
+        limit,
+        read.states["rose"][-1].evidence,
+        read.states["fell"][-1].evidence,
+        smallest_change([error for _, error in read.rates], limit, max(level, 1 - level)),
+        tuple(changes),
+        tuple(rates),
+    )
+
+
+def _panel(
+    query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor], acknowledged: Mapping[str, Alarm]
+) -> CorrectedPanel:
+    rose, fell = (
+        dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
+    )
+    types = () if query_type == ALL_ANSWERS else (query_type,)
+    points = []
+    for span in series.spans["bad_share"]:
+        state = rose.get(span.start)
+        points.append(
+            CorrectedPoint(
+                span.start,
+                span.end,
+                span.periods,
+                span.figure,
+                series.answers.judge_share(span.start, span.end),
+                series.answers.window(span.start, span.end).strata,
+                z=None if state is None else state.z,
+                rose=None if state is None else state.evidence,
+                fell=None if state is None else fell[span.start].evidence,
+                where=RowFilter(query_types=types, day_from=span.start, day_to=span.end),
+            )
+        )
+    return CorrectedPanel(
+        query_type,
+        tuple(points),
+        series.judge_shares,
+        series.waiting,
+        series.answers.with_time,
+        series.answers.without_time,
+        tuple(monitors),
+        acknowledged,
+        series.hidden,
+    )
+
+
+def changed_words(
+    watched: str, query_type: str, direction: str, when: str, before: Estimate | float, after: Estimate | float
+) -> str:
+    """Return for example "The share of bad answers in query type QA rose about …, from 26 % to 58 %."."""
+    first, last = (_side_words(watched, each) for each in (before, after))
+    where = "" if query_type == ALL_ANSWERS else f" in query type {query_type}"
+    return f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
+
+
+def alarm_words(alarm: Alarm) -> str:
+    """Return the change of an alarm in words, with the rates at that time (`changed_words`)."""
+    when = about_words(alarm.from_day, WATCH_PERIOD)
+    return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
+
+
+def acknowledged_words(alarm: Alarm) -> str:
+    """Return the change of an acknowledged alarm in words, with the number of the alarm."""
+    return f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
+
+
+def _side_words(watched: str, side: Estimate | float) -> str:
+    if watched == "judge_error":
+        return points_words(side if isinstance(side, Estimate) else measured(side, 0), sign=True)
+    return percent_words(side) if isinstance(side, Estimate) else percent(side)
+
+
+def corrected_sentence(trend: CorrectedTrend) -> str:
+    """Return what the detectors found, or would have found: in all answers, then in the query types that differ."""
+    sentences = list[str]()
+    for watched in WATCHED:
+        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
+        findings = [_finding(panel, watched, trend.period) for panel in trend.panels]
+        changed = partial(_change_words, watched, monitors, trend.period)
+        points = [point for panel in trend.panels for point in panel.points]
+        if watched != "bad_share":
+            sentences += changes_words(findings, changed)
+        elif (points and any(each.known for each in findings)) or any(point.z is not None for point in points):
+            starts = [point.start for point in points]
+            sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
+        else:  # no panel has two periods that have ended
+            sentences += [f"{trend.no_judge}."] if trend.no_judge else []
+            missing = f"No answers have sampled labels in two {trend.period}s that have ended."
+            sentences.append(trend.missing_words(missing))
+    return " ".join(sentences)
+
+
+def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
+    """Return the changes of query types, of the judge's error and of unusable verdicts that no open alarm names.
+
+    The share of bad answers in all answers is not among them, and no figure of bad or unusable ones that fell.
+    """
+    known = {(each.measure, each.direction, each.query_type) for each in alarms}
+    sentences = list[str]()
+    for watched in WATCHED:
+        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
+        sentences += [
+            _change_words(watched, monitors, trend.period, query_type, change)
+            for query_type, monitor in monitors.items()
+            for change in (() if monitor is None else monitor.changes)
+            if (watched, change.direction, query_type) not in known
+            and (watched == "judge_error" or change.direction == "rose")
+            and (watched, query_type) != ("bad_share", ALL_ANSWERS)
+        ]
+    return sentences
+
+
+def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding:
+    monitor, alarm = panel.monitor(watched), panel.acknowledged.get(watched)
+    changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
+    if alarm is None:
+        return Finding(panel.query_type, changes, seen)
+    sentence = acknowledged_words(alarm)
+    if watched == "bad_share" and not changes:
+        periods = 0 if monitor is None else monitor.periods
+        sentence += f" {BAD_SHARE.unchanged_since(periods, period, seen)}"
+    return Finding(panel.query_type, changes, seen, sentence)
+
+
+def _change_words(
+    watched: Watched, monitors: Mapping[str, Monitor | None], period: Period, query_type: str, change: Change
+) -> str:
+    """Return a change in words, with the intervals of both shares, and whether the judge errs differently."""
+    when = about_words(change.from_day, period)
+    words = changed_words(watched, query_type, change.direction, when, change.before, change.after)
+    monitor = monitors[query_type]
+    if monitor is None or not monitor.rates:
+        return words
+    return f"{words} {monitor.rates[monitor.changes.index(change)].sentence}"

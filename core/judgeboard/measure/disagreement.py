@@ -1,0 +1,262 @@
+"""Answers on which a judge version and people differ: listed with the worst first, and counted by cell."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.measure.agreement_notes import EMPTY, nothing_to_compare
+from judgeboard.measure.cells import cell_names, cell_places
+from judgeboard.measure.choice import GradeName
+from judgeboard.measure.ratings import PairSource, RatingPairs
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.issues import modes_of_answers
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.metadata import metadata_of, value_text
+from judgeboard.store.settings import thresholds
+from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
+from judgeboard.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Counts of pairs in a table: rows are people's values, columns are the judge's, in tenths or categories.
+
+    ``apart`` counts the pairs of a cell that differ by the gap or more. The distance between cells does not tell this:
+    0.19 and 0.50 are in cells four tenths apart, but differ by only 0.31.
+    """
+
+    axis: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    apart: tuple[tuple[int, ...], ...]
+
+
+Direction = Literal["too_kind", "too_harsh"]
+Value = str | float | int
+
+NO_VERSION = 0
+"""The id of no judge version."""
+
+FEW = 30
+"""Below this many pairs a scatter plot is clearer than counts by tenths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One answer with the grades of judge and people.
+
+    ``difference`` is judge - people in units of the grade (labels: +1 if the judge was too kind, -1 too harsh).
+    ``person_reviews`` are people's reviews of the answer, the latest first.
+    """
+
+    judged: JudgedText
+    judge: Value
+    people: Value
+    difference: float
+    person_reviews: tuple[PersonReview, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """One pair as a point."""
+
+    response_id: int
+    people: Value
+    judge: Value
+
+
+@dataclass(frozen=True, slots=True)
+class MissedMode:
+    """The bad answers of a failure mode, and the share of them that the judge labels good."""
+
+    mode: str
+    bad: int
+    missed: int
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class MissedModes:
+    """What the judge misses by failure mode, the mode with most misses first.
+
+    ``bad`` is the number of answers that people label hallucinated and the judge labels too. ``untagged`` of them have
+    no failure mode.
+    """
+
+    bad: int
+    untagged: int
+    modes: tuple[MissedMode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DisagreementPage:
+    """The filtered answers, and one page of their rows.
+
+    ``pairs`` is the number of answers with both grades, ``total`` the number of listed answers: those that differ by
+    ``gap`` or more (labels: at all), or all answers of the chosen cell.
+    """
+
+    sentence: str
+    version: StoredVersion | None
+    grade: GradeName
+    gap: float
+    pairs: int
+    picture: Picture
+    points: tuple[Scattered, ...]
+    rows: tuple[Disagreement, ...]
+    total: int
+    missed: MissedModes
+
+
+def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind: int, too_harsh: int) -> str:
+    """Return how many of ``pairs`` answers differ by ``gap`` or more (labels: at all), and in which direction."""
+    if pairs == 0:
+        return EMPTY
+    answers = counted(pairs, "answer")
+    how = "give different labels" if grade == "label" else f"differ by {gap:g} or more"
+    apart = too_kind + too_harsh
+    if apart == 0:
+        return f"Judge and people never {how} on {answers}."
+    ways = sorted(((too_harsh, "harsh"), (too_kind, "kind")), key=lambda each: -each[0])
+    directions = ", ".join(f"too {direction} on {n:,}" for n, direction in ways)
+    return f"Judge and people {how} on {apart:,} of {answers}. The judge is {directions}."
+
+
+def disagreement_page(
+    source: PairSource,
+    *,
+    version_id: int | None = None,
+    grade: GradeName = "groundedness",
+    query_types: Collection[str] = (),
+    metadata: tuple[str, str] | None = None,
+    direction: Direction | None = None,
+    cell: tuple[int, int] | None = None,
+    offset: int = 0,
+    limit: int = 50,
+) -> DisagreementPage:
+    """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
+
+    ``metadata`` is a field and its value as `value_text` writes it. ``direction`` selects answers that the judge grades
+    higher (``too_kind``) or lower than people. ``cell`` selects the answers in a (row, column) of the picture, even if
+    they do not differ.
+    """
+    connection = source.connection
+    limits = thresholds(connection)
+    gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
+    version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
+    compared_id = NO_VERSION if version is None else version.id
+    every_pair = source.pairs(compared_id, grade)
+    pairs = _narrowed(source, every_pair, query_types, metadata)
+    labels = pairs
+    if grade != "label":
+        labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
+    difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
+    apart = np.abs(difference) >= gap - HALF_STEP
+    kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
+    listed = apart
+    if cell is not None:
+        listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
+            cell_places(pairs.scale, pairs.judge) == cell[1]
+        )
+    if direction is not None:
+        listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
+    order = _worst_first(pairs, difference, np.flatnonzero(listed))
+    shown = order[offset : offset + limit]
+    sentence = disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh)
+    return DisagreementPage(
+        sentence if every_pair.n else nothing_to_compare(source, version, grade),
+        version,
+        grade,
+        gap,
+        pairs.n,
+        _picture(grade, pairs, apart),
+        _scattered(pairs) if pairs.n < FEW else (),
+        ()
+        if version is None
+        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
+        len(order),
+        _missed_modes(connection, labels),
+    )
+
+
+def _narrowed(
+    source: PairSource, pairs: RatingPairs, query_types: Collection[str], metadata: tuple[str, str] | None
+) -> RatingPairs:
+    if query_types:
+        codes = [code for code, name in enumerate(source.query_types) if name in query_types]
+        pairs = pairs.at(np.isin(pairs.query_types, codes))
+    if metadata is not None:
+        ids = pairs.response_ids.tolist()
+        values = metadata_of(source.connection, list(dict.fromkeys(ids)), metadata[:1])
+        matching = {id_ for id_, (value,) in values.items() if value is not None and value_text(value) == metadata[1]}
+        pairs = pairs.at(np.array([id_ in matching for id_ in ids], dtype=np.bool_))
+    return pairs
+
+
+def _missed_modes(connection: Connection, labels: RatingPairs) -> MissedModes:
+    """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
+    bad = labels.at(labels.people == labels.scale.bad)
+    misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
+    modes = modes_of_answers(connection, list(misses))
+    of_mode: dict[str, list[bool]] = {}
+    for response_id, names in modes.items():
+        for name in names:
+            of_mode.setdefault(name, []).append(misses[response_id])
+    shares = share_intervals([sum(each) for each in of_mode.values()], [len(each) for each in of_mode.values()])
+    counted_modes = [
+        MissedMode(name, len(each), sum(each), share)
+        for (name, each), share in zip(of_mode.items(), shares, strict=True)
+    ]
+    counted_modes.sort(key=lambda each: (-each.missed, -each.bad, each.mode))
+    return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
+
+
+def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> IntArray:
+    """Return rows by difference (rounded: float noise must not order a page), then by id."""
+    apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
+    # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
+    sure = (
+        np.abs(np.nan_to_num(pairs.scores[rows], nan=0.5) - 0.5)
+        if pairs.scale.grade == "label"
+        else np.zeros(len(rows))
+    )
+    return rows[np.lexsort((pairs.response_ids[rows], -sure, -apart))]
+
+
+def _rows(
+    connection: Connection, version_id: int, pairs: RatingPairs, difference: FloatArray, reviewer_id: int | None
+) -> tuple[Disagreement, ...]:
+    ids = pairs.response_ids.tolist()
+    if not ids:
+        return ()
+    answers, people = judged_texts(connection, version_id, ids), person_reviews(connection, ids)
+    grades = (pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people))
+    columns = zip(ids, *grades, difference.tolist(), strict=True)
+    return tuple(
+        Disagreement(
+            answers[response_id],
+            judge_grade,
+            people_grade,
+            round(apart, 9),
+            tuple(each for each in people.get(response_id, ()) if reviewer_id in {None, each.reviewer_id}),
+        )
+        for response_id, judge_grade, people_grade, apart in columns
+    )
+
+
+def _scattered(pairs: RatingPairs) -> tuple[Scattered, ...]:
+    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
+    return tuple(map(Scattered, pairs.response_ids.tolist(), people, judge))
+
+
+def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
+    axis = cell_names(grade)
+    k = len(axis)
+    cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
+    counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
+    return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -1,0 +1,66 @@
+"""The worth of flags: how many flagged answers are bad, how long a review takes, what the rules miss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.measure.all_answers import slices_of_answers
+from judgeboard.measure.choice import NO_RULE
+from judgeboard.measure.rates import sample_rate
+from judgeboard.measure.samples import LabelledAnswers, judging_version
+from judgeboard.stats.arrays import BoolArray
+from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule
+
+
+@dataclass(frozen=True, slots=True)
+class FlagWorth:
+    """The flags of one rule.
+
+    ``bad`` is the share of bad answers among the answers that the rule flagged. People ``confirmed`` some of the
+    ``decided`` flags. ``minutes`` is the median time of a review.
+    """
+
+    rule: str
+    bad: Estimate
+    confirmed: int
+    decided: int
+    minutes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlagsWorth:
+    """Every rule that flagged an answer, except the random sample, the most labelled first.
+
+    Shares of bad answers are from the labels that count, weighted by stratum, as in a rate: ``flagged`` in all answers
+    that a rule flagged, ``not_flagged`` in those that only the random sample drew or that have no flag.
+    """
+
+    rules: tuple[FlagWorth, ...]
+    flagged: Estimate
+    not_flagged: Estimate
+
+
+def flags_worth(connection: Connection) -> FlagsWorth:
+    """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
+    loaded = LabelledAnswers(connection, judging_version(connection), scores=False)
+    outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
+    rules = [
+        FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), _minutes(rule, reviews))
+        for rule, flagged in slices_of_answers(connection, loaded, "rule")
+        if rule not in {RANDOM_SAMPLE, NO_RULE}
+    ]
+    rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
+    return FlagsWorth(tuple(rules), _bad(loaded, loaded.picked), _bad(loaded, ~loaded.picked))
+
+
+def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:
+    return sample_rate(loaded.sample(inside))[0]
+
+
+def _minutes(rule: str, reviews: FlagReviews) -> float | None:
+    seconds = reviews.seconds[reviews.rules.equal(rule) & reviews.decides & ~np.isnan(reviews.seconds)]
+    # The median, because a break with an item left open must not count as review time.
+    return round(float(np.median(seconds)) / 60, 6) if seconds.size else None

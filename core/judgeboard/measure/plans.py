@@ -1,0 +1,493 @@
+"""Plans: how many answers people must label so that a figure is as precise as wanted, and how long that takes."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.errors import BadInput
+from judgeboard.measure.alarms import share_changes
+from judgeboard.measure.all_answers import ToLabel, judged_sample, labels_to_narrow, what_to_label
+from judgeboard.measure.label_plans import (
+    EXACT,
+    OF_JUDGE,
+    QUESTIONS,
+    CorrelationFrom,
+    LabelPlan,
+    PlannedStratum,
+    Question,
+    reach_words,
+    sentences_of,
+)
+from judgeboard.measure.rates import sample_rate
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
+from judgeboard.measure.versus import BothJudged
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.estimates import MIN_PAIRS, Z
+from judgeboard.stats.kappa_labels import AgreementFigure
+from judgeboard.stats.rates import Target
+from judgeboard.stats.sample_size import (
+    ASSUMED_CORRELATION,
+    LEAST_PILOT,
+    POWER,
+    UNKNOWN_SHARE,
+    allocated,
+    correlation_in_groups,
+    explained_by_strata,
+    labels_by_lot,
+    labels_for_change,
+    labels_for_kappa,
+    labels_in_groups,
+    smallest_change,
+    stratified_half_width,
+)
+from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, review_time
+
+_LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels then seem too much alike
+# The errors of a judge are alike in a group too, and then the verdicts seem to show more than the labels have: in
+# RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels have 0.156.
+_MOST_TAKEN = 0.4
+_WIDEST_OF_SHARE = 0.5  # the largest standard deviation of a share
+NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
+"""The numbers of labels that a lead can choose from."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pilot:
+    """The labels that are there, and what they tell about the next ones.
+
+    ``shares`` are the expected shares of bad answers by stratum, ``share`` that of all answers.
+    """
+
+    sample: SampledLabels
+    answers: int
+    answers_per_group: float
+    groups: Grouping
+    shares: tuple[float, ...]
+    share: float
+
+    @property
+    def n(self) -> int:
+        return len(self.sample.labels.values)
+
+    @property
+    def is_known(self) -> bool:
+        return self.n >= LEAST_PILOT
+
+    @property
+    def weights(self) -> FloatArray:
+        """How many answers each label stands for."""
+        counts = self.sample.counts
+        by_stratum = np.array([each.answers / max(each.labelled, 1) for each in counts])
+        return by_stratum[self.sample.labels.strata]
+
+    @property
+    def explained(self) -> float:
+        """The part of the variance of the labels that the judge's verdicts explain, each label with its weight."""
+        verdicts, values, weights = self.sample.verdicts, self.sample.labels.values, self.weights
+        classes = [rows for rows in (verdicts == 1, verdicts == 0, np.isnan(verdicts)) if rows.any()]
+        shares = [float(np.average(values[rows], weights=weights[rows])) for rows in classes]
+        return explained_by_strata([float(weights[rows].sum()) for rows in classes], shares) if classes else 0.0
+
+    @property
+    def correlation(self) -> tuple[float, CorrelationFrom]:
+        """The correlation of two labels of one evidence group, and where it is known from.
+
+        With too few labels in common groups, it is taken from the judge's verdicts on all answers. Its errors make
+        verdicts less alike than labels: their correlation is that of the labels times the part of the variance that
+        verdicts explain. This part is known only if every stratum has a label.
+        """
+        of_labels = correlation_in_groups(self.sample.labels.values, self.groups)
+        if of_labels is not None:
+            return of_labels, "labels"
+        population = self.sample.population
+        size, total = population.count, population.total
+        mean, squares = float(population.scores.sum()) / max(total, 1), float(population.squares.sum())
+        spread = squares - total * mean**2
+        if self.answers_per_group <= 1 or spread <= 0:
+            return ASSUMED_CORRELATION, "assumed"
+        factors = np.concatenate([np.full(size, -mean), np.ones(size)])
+        by_group = float(factors @ population.moments @ factors) / spread
+        of_verdicts = min(max((by_group - 1) / (self.answers_per_group - 1), 0.0), 1.0)
+        least = max(of_verdicts, ASSUMED_CORRELATION)
+        if not self.is_known or self.sample.has_gap:
+            return least, "assumed"
+        taken = min(of_verdicts / max(self.explained, _LEAST_EXPLAINED), _MOST_TAKEN)
+        return max(taken, least), "verdicts" if taken >= ASSUMED_CORRELATION else "assumed"
+
+
+def plan_labels(
+    connection: Connection,
+    reach: float,
+    question: Question = "rate",
+    *,
+    versions: Sequence[StoredVersion] = (),
+    where: RowFilter | None = None,
+    target: Target = "app",
+    by_query_type: bool = False,
+) -> tuple[LabelPlan, ...]:
+    """Return the plan for a question, from the stored labels as a pilot; ``by_query_type`` adds one for each type.
+
+    ``versions`` is the judge version whose verdicts are used, none for labels alone; for ``judges`` the two versions
+    that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no answer matches, or the number of versions
+    does not fit.
+    """
+    _check_request(question, reach, versions)
+    both = BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
+    sources = (
+        [both.loaded, both.other]
+        if both
+        else [LabelledAnswers(connection, version, where, scores=False) for version in versions or (None,)]
+    )
+    if not len(sources[0].answers.response_ids):
+        raise BadInput(
+            "a plan needs answers: no judged answer matches" if versions else "a plan needs answers: none match"
+        )
+    start = LabelPlan(
+        question,
+        reach,
+        target,
+        tuple(version.title for version in versions),
+        seconds_per_review=_seconds_per_review(connection),
+        made_prompt=_made_prompt(sources),
+        conditions=tuple(conditions_of(where or RowFilter())),
+    )
+    if question == "rate" and where in {None, RowFilter()}:
+        start = replace(start, changes=tuple(share_changes(connection)))
+    sources[0].check_nothing_hidden("a plan")
+    inside: dict[str | None, IntArray | None] = {None: None}
+    if by_query_type:
+        inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
+    starts = [start]
+    for name in (each for each in inside if each is not None):
+        of_type = tuple(conditions_of(replace(where or RowFilter(), query_types=(name,))))
+        starts.append(replace(start, name=name, made_prompt={}, changes=(), conditions=of_type))
+    return tuple(
+        _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
+        for each, rows in zip(starts, inside.values(), strict=True)
+    )
+
+
+def _check_request(question: Question, reach: float, versions: Sequence[StoredVersion]) -> None:
+    if question not in get_args(Question):
+        raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
+    if not EXACT < reach < 1:
+        raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
+    if question == "judges" and len(versions) != 2:
+        raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
+    if question != "judges" and len(versions) > 1:
+        raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
+    if question in OF_JUDGE and not versions:
+        raise BadInput(f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first")
+
+
+def plans_for_rate(
+    connection: Connection, version: StoredVersion | None, *, target: Target = "app"
+) -> tuple[LabelPlan, ...]:
+    """Return what each of the `NUMBERS` of further labels shows of the share of bad answers, the smallest first.
+
+    Numbers that leave a stratum without a label are left out. Raises BadInput if there are no answers.
+    """
+    source = LabelledAnswers(connection, version, scores=False)
+    if not len(source.answers.response_ids):
+        raise BadInput("a plan needs judged answers: `judgeboard judge --judge lexical`")
+    source.check_nothing_hidden("a plan")
+    pilot = _pilot(source.sample())
+    start = LabelPlan(
+        "rate",
+        1.0,
+        target,
+        () if version is None else (version.title,),
+        seconds_per_review=_seconds_per_review(connection),
+        made_prompt=_made_prompt([source]),
+    )
+    left = pilot.answers - pilot.n
+    numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
+    plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in numbers]
+    return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
+
+
+def _seconds_per_review(connection: Connection) -> float | None:
+    time = review_time(connection)
+    return None if time is None else time.seconds
+
+
+def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
+    """Return how many answers are left out because a judge's prompt was made with them, by the judge."""
+    counts = ((each.version, each.left_out["prompt_examples"] + each.left_out["develop"]) for each in sources)
+    return {version.title: n for version, n in counts if version is not None and n}
+
+
+def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None) -> LabelPlan:
+    """Complete a plan for these rows of the source (None: all rows)."""
+    if plan.question == "rate":
+        return plan_of_rate(plan, source.sample(rows), where)
+    if plan.question in OF_JUDGE:
+        pilot = _pilot(judged_sample(source, rows))
+        return _completed(_for_judge(_started(plan, pilot), pilot), pilot, where)
+    pilot = _pilot(source.sample(rows))
+    return _completed(_for_versions(_started(plan, pilot), pilot), pilot, where)
+
+
+def plan_of_rate(plan: LabelPlan, sample: SampledLabels, where: RowFilter | None = None) -> LabelPlan:
+    """Complete a plan for the share of bad answers that match, with the labels so far as a pilot."""
+    pilot = _pilot(sample)
+    return _completed(_for_rate(_started(plan, pilot), pilot), pilot, where)
+
+
+def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    return replace(
+        plan,
+        answers=pilot.answers,
+        labelled=pilot.n,
+        extras=pilot.sample.extras,
+        share=pilot.share if pilot.is_known else None,
+        explained=pilot.explained if pilot.is_known and plan.judges else None,
+    )
+
+
+def _completed(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None = None) -> LabelPlan:
+    if plan.question not in {"rate", *OF_JUDGE}:
+        return _timed(plan)
+    plan = replace(plan, strata=_strata(pilot, plan.more))
+    return _timed(replace(plan, to_label=_to_label_first(plan, pilot, where)))
+
+
+def _to_label_first(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None) -> ToLabel | None:
+    """Return what to label before the plan: the open answers of the random sample, if a part has no label that counts.
+
+    A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
+    """
+    need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question in OF_JUDGE else 1, where=where)
+    if need is None or plan.name is not None or plan.shows_nothing:
+        return None
+    if need.queue is not None:  # the plan has labels of all parts
+        return None
+    return need if need.uncounted or need.waiting <= plan.more or not plan.more else None
+
+
+def _timed(plan: LabelPlan) -> LabelPlan:
+    """Return a plan with the time that its labels take, and with its sentences."""
+    seconds = plan.seconds_per_review
+    plan = replace(plan, minutes=None if seconds is None else plan.more * seconds / 60)
+    return replace(plan, sentences=sentences_of(plan))
+
+
+def _pilot(sample: SampledLabels) -> _Pilot:
+    population, labels, counts = sample.population, sample.labels, sample.counts
+    total, size = float(population.answers.sum()), population.count
+    levels = shares = [UNKNOWN_SHARE] * size
+    if len(labels.values) >= LEAST_PILOT:
+        guessed = np.clip(population.means, 0.1, 0.9).tolist()
+        levels = [
+            each.bad / each.labelled if each.labelled else guess for each, guess in zip(counts, guessed, strict=True)
+        ]
+        # For the width (k + 1) / (n + 2), because no pilot shows that a stratum has no bad answer.
+        shares = [
+            (each.bad + 1) / (each.labelled + 2) if each.labelled else guess
+            for each, guess in zip(counts, guessed, strict=True)
+        ]
+    return _Pilot(
+        sample,
+        round(total),
+        float(population.moments[:size, :size].sum()) / total if total else 1.0,
+        grouping(labels.groups, len(labels.values)),
+        tuple(shares),
+        float(population.answers @ np.array(levels)) / total if total else UNKNOWN_SHARE,
+    )
+
+
+def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelPlan:
+    """Plan ``more`` labels and say what they reach; by default as many as reach what is wanted."""
+    counts = pilot.sample.counts
+    labelled = [each.labelled for each in counts]
+    left = [each.answers - each.labelled for each in counts]
+    of_app = plan.target == "app"
+    correlation, known_from = pilot.correlation if of_app else (0.0, None)
+
+    def width(more: int, effect: float = 1.0) -> float:
+        drawn = allocated(more, left, least=LEAST_OF_STRATUM)
+        n = [there + new for there, new in zip(labelled, drawn, strict=True)]
+        answers = [each.answers for each in counts]
+        return stratified_half_width(answers, n, pilot.shares, design_effect=effect, target=plan.target)
+
+    def effect_of(more: int) -> float:
+        """Return the design effect. Answers of a group add their covariance, whether they have a label or not."""
+        variance = (width(more) / Z) ** 2
+        shared = (pilot.answers_per_group - 1) * correlation * pilot.share * (1 - pilot.share) / pilot.answers
+        return 1 + shared / variance if variance > 0 else 1.0
+
+    def shown_by(more: int) -> float:
+        return width(more, effect_of(more))
+
+    narrow = _narrow_enough(plan, pilot) if more is None else None
+    if narrow is not None:
+        more = 0
+    elif more is None:
+        more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
+    else:
+        plan = replace(plan, reach=max(shown_by(more), EXACT))
+    by_lot, _ = labels_in_groups(
+        lambda effect: labels_by_lot(
+            plan.reach, pilot.share, answers=None if of_app else pilot.answers, design_effect=effect
+        ),
+        pilot.answers,
+        pilot.answers_per_group,
+        correlation,
+    )
+    shows = shown_by(more) if narrow is None else narrow
+    return replace(
+        plan,
+        labels=pilot.n + more,
+        more=more,
+        enough=shows <= plan.reach,
+        shows=shows,
+        by_lot=by_lot,
+        design_effect=effect_of(more),
+        correlation=correlation if pilot.answers_per_group > 1 else None,
+        correlation_from=known_from,
+    )
+
+
+def _narrow_enough(plan: LabelPlan, pilot: _Pilot) -> float | None:
+    """Return the half-width of the interval of `judgeboard labels rate`, if it reaches the goal already, else None."""
+    of_rate, _ = sample_rate(pilot.sample, plan.target)
+    if not pilot.is_known or of_rate.low is None or of_rate.high is None:
+        return None
+    half = (of_rate.high - of_rate.low) / 2
+    return half if half <= plan.reach else None
+
+
+def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    """Plan for the kappa or the agreement of the judge."""
+    sample = pilot.sample
+    known = None
+    figure: AgreementFigure = "agreement" if plan.question == "agreement" else "kappa"
+    # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
+    if pilot.is_known and not sample.has_gap:
+        known = labels_to_narrow(figure, sample, plan.reach, plan.target)
+    if known is not None and known.shows == 0 and (plan.target == "app" or pilot.n < pilot.answers):
+        known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
+    if known is None:
+        deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
+        of_these = pilot.answers if plan.target == "these" else None
+        needed = labels_for_kappa(plan.reach, deviation, answers=of_these)
+        there = 0 if sample.has_gap else pilot.n
+        more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
+        shows = plan.reach * math.sqrt(max(needed / pilot.answers, 1.0))
+    else:
+        more, shows, effect = known.more, known.shows, known.design_effect
+    return replace(
+        plan,
+        labels=pilot.n + more,
+        more=more,
+        enough=shows <= plan.reach,
+        shows=shows,
+        design_effect=effect,
+        is_rough=known is not None and known.is_rough,
+    )
+
+
+def _for_judges(plan: LabelPlan, both: BothJudged, rows: IntArray | None) -> LabelPlan:
+    """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
+    inside = None if rows is None else np.isin(both.rows, rows)
+    known = both.compare(inside=inside)
+    if not known.answers:
+        raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
+    discordant = known.differing / known.answers
+    plan = replace(plan, answers=known.answers)
+    differing = f"The two versions differ on {known.differing:,} of {known.answers:,} answers"
+    if discordant <= plan.reach:
+        impossible = f"{differing}. Their agreement with people cannot differ by {reach_words(plan.reach)}."
+        return _timed(replace(plan, enough=False, shows=discordant, sentences=(impossible,)))
+    change, needed = known.counts.change.value, known.counts.labels_needed
+    variance = needed * (change / POWER) ** 2 if needed and change else discordant - plan.reach**2
+    by_lot = labels_for_change(plan.reach, variance)
+    enough = by_lot <= known.answers
+    labelled = known.differing - known.unlabelled
+    more = known.more_labels(by_lot) if enough else known.unlabelled
+    sentence = f"{differing}. Only these answers show which version is better"
+    if enough:
+        sentence += (
+            f", so label only these. A random sample of all answers would need {by_lot:,} labels, but would also show "
+            "how far each version agrees with people"
+        )
+    return _timed(
+        replace(
+            plan,
+            labelled=labelled,
+            labels=labelled + more,
+            more=more,
+            enough=enough,
+            shows=smallest_change(min(by_lot, known.answers), variance),
+            by_lot=by_lot,
+            sentences=(f"{sentence}.",),
+        )
+    )
+
+
+def _for_versions(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    # If all labels are alike, the share may still be 3 / n (the rule of three).
+    least = min(3 / max(pilot.n, 1), UNKNOWN_SHARE)
+    share = min(max(pilot.share, least), 1 - least)
+    spread = share * (1 - share)
+    labels = labels_for_change(plan.reach, 2 * (1 - (plan.explained or 0.0)) * spread)
+    sentence = (
+        f"These are {labels:,} of each version, for answers to different questions. Answers of both versions to the "
+        "same questions need fewer."
+    )
+    return replace(
+        plan,
+        labelled=0,
+        labels=2 * labels,
+        more=2 * labels,
+        shows=plan.reach,
+        by_lot=2 * labels_for_change(plan.reach, 2 * spread),
+        sentences=(sentence,),
+    )
+
+
+def _strata(pilot: _Pilot, more: int) -> tuple[PlannedStratum, ...]:
+    counts = pilot.sample.counts
+    left = [each.answers - each.labelled for each in counts]
+    drawn = allocated(more, left, least=LEAST_OF_STRATUM)
+    return tuple(
+        PlannedStratum(name.picked, name.verdict, each.answers, each.labelled, n, n / free if free else 1.0)
+        for name, each, free, n in zip(pilot.sample.strata, counts, left, drawn, strict=True)
+    )
+
+
+def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:
+    """Return the judge versions with these names; without names, that of `judging_version`, if there is one.
+
+    Raises BadInput if two names are of the same version.
+    """
+    if names:
+        versions = tuple(get_version(connection, name) for name in names)
+        if len({each.id for each in versions}) < len(versions):
+            raise BadInput(f"{versions[0].title} cannot be compared with itself: name two judge versions")
+        return versions
+    version = judging_version(connection)
+    return () if version is None else (version,)
+
+
+def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence[str] = ()) -> DrawPlan:
+    """Return what decides the draw of a planned queue, for the judge versions with these names (default: the primary).
+
+    For one version, or none, the answers speak for all answers, and labels of a random sample are not drawn again. For
+    two versions they are answers on which both differ, and labels of a random sample of these are not drawn again.
+    """
+    versions = plan_versions(connection, judge_versions)
+    if not versions:
+        return DrawPlan(labelled=np.unique(sampled_labels(connection, None, where).response_ids))
+    first, *others = versions
+    if not others:
+        return DrawPlan(first.id, first.title, np.unique(sampled_labels(connection, first, where).response_ids))
+    sample = BothJudged(connection, (first, others[0]), where).sampled_where_they_differ()
+    return DrawPlan(first.id, first.title, np.unique(sample.response_ids), others[0].id, others[0].title)

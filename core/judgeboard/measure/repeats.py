@@ -1,0 +1,189 @@
+"""A judge and its own repeats: the same answer judged several times, or a pair in both orders."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import OVERALL, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreement_notes import repeats_sentence
+from judgeboard.measure.agreement_result import AgreementResult, Note, Statistics, measured_versions, of_raters
+from judgeboard.measure.choice import AgreementChoice
+from judgeboard.measure.ratings import RESAMPLED
+from judgeboard.measure.verdict_changes import Side, side_of
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.pair_orders import NONE
+from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
+from judgeboard.stats.repeats import RepeatedMeasure, repeated_measures
+from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
+from judgeboard.store.items import Item, ItemJudgment
+from judgeboard.store.judge_versions import (
+    StoredVersion,
+    choose_version,
+    list_versions,
+    not_found,
+    versions_asked_again,
+)
+from judgeboard.store.pairs import matching_pairs
+from judgeboard.store.preferences import is_one_order, order_verdicts
+from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_of
+
+
+def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    """Return how far a judge agrees with itself, on the items with a usable verdict every time."""
+    return _of_pairs(connection, choice) if choice.unit == "pairs" else _of_answers(connection, choice)
+
+
+def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
+    """Return the temperature of judge versions; None if it is unknown or differs."""
+    temperatures = {each.params.get("temperature") for each in versions}
+    return temperatures.pop() if len(temperatures) == 1 else None
+
+
+def temperature_note(temperature: float | None) -> Note:
+    """Return the temperature of repeats, which determines most of their spread."""
+    if temperature is None:
+        return Note("temperature", "The temperature of these repeats is not known.")
+    if temperature == 0:
+        return Note("temperature", "At temperature 0, differences between repeats mostly come from the model server.")
+    return Note("temperature", f"The repeats were made at temperature {temperature:g}.")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRepeats:
+    """The repeats of one judge version on one answer; ``usable`` of them have a verdict.
+
+    ``ranges`` has the lowest and the highest value by measure. ``bad`` of the ``sided`` usable verdicts call the answer
+    bad, by their label or else by the threshold of groundedness.
+    """
+
+    repeats: int
+    usable: int
+    ranges: Mapping[str, tuple[float, float]]
+    bad: int
+    sided: int
+
+
+def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> AnswerRepeats | None:
+    """Return the repeats of a judgment's judge version on an answer; None if it judged the answer only once.
+
+    Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold of groundedness.
+    """
+    first_ask = [each for each in item.judgments if each.version_title == judgment.version_title and each.ask == 0]
+    if not any(each.repeat for each in first_ask):
+        return None
+    verdicts = {each.repeat: each for each in first_ask if each.status == Status.OK}
+    values = {number: values_of(verdict) for number, verdict in verdicts.items()}
+    measures = repeated_measures([values], np.zeros(1, dtype=np.int64))
+    sides = [side_of(verdict.label, verdict.groundedness, cut) for verdict in verdicts.values()]
+    return AnswerRepeats(
+        repeats=len(first_ask),
+        usable=len(verdicts),
+        ranges={
+            each.measure: (float(each.values.min()), float(each.values.max())) for each in measures if each.rows.size
+        },
+        bad=sides.count(Side.BAD),
+        sided=len(sides) - sides.count(None),
+    )
+
+
+def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    title, versions = _versions(connection, choice)
+    repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
+    measure = _measure(repeated, title, choice.grade)
+    scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
+    more = {name: getattr(measure, name) for name in ("self_consistency", "spread", "icc", "cronbach_alpha")}
+    notes = (temperature_note(temperature_of(versions)),)
+    values = measure.values - 1 if scale is QUALITY else measure.values  # positions among 1 to 4; labels are 0 or 1
+    raters = tuple(f"ask {number}" for number in range(1, values.shape[1] + 1))
+    ratings = Ratings(values, raters, scale, grouping(repeated.groups[measure.rows], len(values)))
+    left_out = {"incomplete": measure.incomplete, "no_value": measure.no_value}
+    return _result(choice, ratings, title, versions, more, left_out, notes)
+
+
+def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResult:
+    known = versions_that_compared(connection)
+    if choice.judge_versions:
+        version = choose_version(connection, choice.judge_versions[0], known, "compared pairs")
+    elif len(known) == 1:
+        version = known[0]
+    else:
+        titles = ", ".join(each.title for each in known)
+        raise BadInput(f"choose a judge with --judge-version: {titles or 'none has compared pairs'}")
+    every = load_comparisons(connection, [version.id], condition=PLAIN)
+    if is_one_order(version, every):
+        raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
+    aspect = choice.aspect or OVERALL
+    wanted = matching_pairs(connection, choice.counted.where)
+    rows: list[BothOrders] = [
+        row for row in every if row.aspect == aspect and (wanted is None or row.pair_id in wanted)
+    ]
+    if not rows:
+        raise NotFound(f"{version.title} has no comparison on the aspect {aspect!r}")
+    verdicts = order_verdicts(rows, one_order=False)
+    both = verdicts.both
+    values = np.stack((verdicts.ab, verdicts.ba), axis=1).astype(np.float64)
+    values[values == NONE] = np.nan
+    row, group = RESAMPLED["pairs"]
+    groups = grouping(verdicts.questions[both], int(both.sum()), row=row, group=group)
+    ratings = Ratings(values[both], ("A shown first", "B shown first"), PREFERENCE, groups)
+    more = {"self_consistency": verdicts.self_consistency(), "first_position": verdicts.first_position()}
+    return _result(choice, ratings, version.title, [version], more, {"incomplete": int((~both).sum())}, (), aspect)
+
+
+def _result(
+    choice: AgreementChoice,
+    ratings: Ratings,
+    title: str,
+    versions: Sequence[StoredVersion],
+    more: Statistics,
+    left_out: dict[str, int],
+    notes: tuple[Note, ...],
+    aspect: str | None = None,
+) -> AgreementResult:
+    result = of_raters(choice, ratings)
+    return replace(
+        result,
+        aspect=aspect,
+        title=title,
+        judge_versions=measured_versions(versions),
+        sentence=repeats_sentence(result.n, more["self_consistency"], result.statistics["alpha"], choice.things),
+        left_out={reason: n for reason, n in left_out.items() if n},
+        statistics=result.statistics | more,
+        notes=notes,
+    )
+
+
+def _versions(connection: Connection, choice: AgreementChoice) -> tuple[str, list[StoredVersion]]:
+    """Return the judge's title and its versions: all versions of a judge name, or the one version that is named."""
+    repeated = versions_asked_again(connection)
+    if choice.judge_versions:
+        which = choice.judge_versions[0]
+        of_name = [each for each in repeated if each.name == which]
+        if of_name:
+            return (str(which) if len(of_name) > 1 else of_name[0].title), of_name
+        if any(each.name == which for each in list_versions(connection)):
+            raise not_found(connection, which, repeated, "asked more than once", what="judge")
+        version = choose_version(connection, which, repeated, "were asked more than once")
+        return version.title, [version]
+    names = sorted({each.name for each in repeated})
+    if not names:
+        raise NotFound("no judge has repeats; make some: `judgeboard judge --repeats 3`")
+    if len(names) > 1:
+        raise BadInput(f"choose a judge with --judge-version: {', '.join(names)}")
+    return names[0], repeated
+
+
+def _measure(repeated: RepeatedAnswers, title: str, grade: str | None) -> RepeatedMeasure:
+    if not repeated.answers:
+        raise NotFound(f"{title} judged no answer twice")
+    measures = {each.measure: each for each in repeated.measures()}
+    if not measures:
+        raise NotFound(f"{title} has no usable verdict in any repeat")
+    if grade is None:
+        return next(iter(measures.values()))
+    if grade not in measures:
+        raise NotFound(f"the repeats of {title} have no {grade}, only {', '.join(measures)}")
+    return measures[grade]

@@ -1,0 +1,609 @@
+"""Which labels of people are a random sample of all answers, and in which strata.
+
+A label counts as a sample of its stratum in four cases (Horvitz, Thompson, 1952):
+
+- The stratum is reviewed completely.
+- The answer was reviewed in a queue in random order, drawn from all answers (each planned queue is one). Labels that
+  people chose to give do not change the draw: it takes answers with and without such a label alike, and an answer
+  counts once it is reviewed in this queue. The first items of the queue are a sample too, so it may be left half way.
+  A second queue leaves out only answers whose labels count. A random sample of the rest and the first one are together
+  a random sample of the stratum.
+- The rule `random_sample` drew the answer. People work flagged answers worst first, so drawn answers that another rule
+  flagged count when none of them waits in the stratum.
+- The answer was reviewed in a queue of flagged answers in random order. Such a queue leaves out flagged answers that
+  people decided before. These may be the worst ones, so its labels count only if nobody chose an answer of the stratum.
+  A queue of the answers of the random sample that nobody graded leaves out the same. When it is reviewed completely,
+  the random sample is complete, and all its labels count.
+
+A queue with a number of items is drawn once. Answers that were logged later had no chance to be drawn, nor had those
+that the judge of a planned queue judged later. They are strata of their own, unless they are very few.
+
+Other labels are extras: they are counted and shown, never weighted.
+
+Answers that are hidden from a blind reviewer are a stratum without labels. They were drawn by strata, so that the other
+answers alone are no sample of all. If they are very few, they are left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.measure.choice import GradeName
+from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
+from judgeboard.stats.chance_corrected import alpha
+from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
+from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, ratings_of
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.grades import HALLUCINATED, graded_reviews
+from judgeboard.store.hidden_rows import count_hidden
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
+from judgeboard.store.strata import (
+    BAD,
+    GOOD,
+    UNUSABLE,
+    JudgedAnswers,
+    RandomOrder,
+    count_log,
+    drawn_answers,
+    judged_answers,
+    judged_until,
+    open_in_random_order,
+    picked_answers,
+    reviewed_in_random_order,
+    undecided_answers,
+)
+from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
+from judgeboard.store.verdicts import answers_of_prompts, matching_answers
+from judgeboard.text import counted
+
+NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
+
+Picked = Literal["no", "yes", "any", "hidden"]
+"""Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds; ``hidden``: it has
+the answers that the viewer has to review blind."""
+JudgeVerdict = Literal["good", "bad", "unusable"]
+
+_PICKED: tuple[Picked, Picked] = ("no", "yes")
+_VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
+_CLASSES = len(_PICKED) * len(_VERDICTS)
+FEW_HIDDEN = 0.05  # with a larger share of hidden answers, figures of all answers are not available
+_LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
+
+
+class StratumName(NamedTuple):
+    """A class of answers: picked by a rule or not, and the judge's verdict (None: no judge, or not split by it).
+
+    ``is_later``: the answers were logged or judged after a sample was drawn that other strata have labels of.
+    """
+
+    picked: Picked
+    verdict: JudgeVerdict | None
+    is_later: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledLabels:
+    """The labels that are a sample of all answers, with the sums of all answers.
+
+    ``population`` and ``labels`` are for the functions of `judgeboard.stats.rates`. ``strata`` names the strata of
+    ``population``. ``extras`` counts labels that are no sample. ``is_random``: every label of ``labels`` is of a random
+    sample.
+
+    One entry per row of ``labels``: ``response_ids``, ``query_types``, ``verdicts`` (1 bad, 0 good, NaN none) and
+    ``badness`` (1 - groundedness, NaN if there is none).
+
+    One entry per labelled answer, extras too: ``all_values`` and ``all_verdicts``.
+
+    One entry per answer: ``stratum_of``, and ``is_sampled`` (whether it has a row in ``labels``).
+
+    One count per stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they
+    skipped, ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed,
+    ``uncounted`` those of them whose label does not count yet, because people labelled the worst flagged answers first,
+    ``unlabelled`` all answers without a label, ``in_open_queues`` those without a label that counts which an open queue
+    in random order waits for, by the name of the queue, ``judged_by`` the answers with a usable verdict (with a score,
+    if the grade is one), and ``judged_bad_by`` those that the judge calls bad.
+    """
+
+    grade: GradeName
+    population: Population
+    labels: Labels
+    response_ids: IntArray
+    verdicts: FloatArray
+    badness: FloatArray
+    query_types: AnyArray
+    strata: tuple[StratumName, ...]
+    extras: int
+    left_out: dict[str, int]
+    undecided: IntArray
+    drawn: IntArray
+    waiting: IntArray
+    uncounted: IntArray
+    unlabelled: IntArray
+    in_open_queues: dict[str, IntArray]
+    judged_bad_by: IntArray
+    judged_by: IntArray
+    all_values: FloatArray
+    all_verdicts: FloatArray
+    stratum_of: IntArray
+    is_sampled: BoolArray
+    is_random: bool
+
+    @property
+    def counts(self) -> tuple[Stratum, ...]:
+        """The number of answers, labels and bad answers of each stratum."""
+        return strata_of(self.population, self.labels)
+
+    @property
+    def hidden(self) -> int:
+        """The number of answers that are hidden from the viewer; 0 if they are very few."""
+        return sum(each.answers for each, name in zip(self.counts, self.strata, strict=True) if name.picked == "hidden")
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether a stratum has no label, so that the figures of all answers are not available."""
+        return any(each.answers and not each.labelled for each in self.counts)
+
+    @property
+    def app_effect(self) -> float:
+        """How many times larger the variance of a rate of the app is by evidence group than by answer, at least 1."""
+        return app_effect(self.population, self.labels)
+
+    @property
+    def judged_bad(self) -> int:
+        """The number of answers that the judge calls bad."""
+        return int(self.judged_bad_by.sum())
+
+    @property
+    def judged(self) -> int:
+        """The number of answers with a usable verdict."""
+        return int(self.judged_by.sum())
+
+
+def judging_version(
+    connection: Connection, which: int | str | None = None, *, judge: str | None = None
+) -> StoredVersion | None:
+    """Return a judge version by its id, name or title. By default, the newest that has judged the log, or None.
+
+    The default is of the ``judge`` with this name (None: the primary judge). Raises NotFound for an unknown ``which``.
+    """
+    if which is not None:
+        return get_version(connection, which)
+    name = judge or primary_judge(connection)
+    for version in reversed([each for each in list_versions(connection) if each.name == name]):
+        if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version.id):
+            return version
+    return None
+
+
+def scored_version(connection: Connection, which: int | str | None) -> StoredVersion:
+    """Return what `judging_version` returns; raise NotFound if no judge has a usable verdict on the log."""
+    version = judging_version(connection, which)
+    if version is None:
+        raise NotFound(no_judge_words(connection))
+    return version
+
+
+def no_judge_words(connection: Connection, judge: str | None = None) -> str:
+    """Return why `judging_version` returns None by default (for ``judge``, or for the primary judge)."""
+    name = judge or primary_judge(connection)
+    if name is None:
+        return NO_JUDGE
+    ids = [each.id for each in list_versions(connection) if each.name == name]
+    if any_row(connection, JUDGMENT.c.judge_version_id.in_(ids), JUDGMENT.c.response_id == RESPONSE.c.id, LOGGED):
+        again = "To judge these answers again, add `--rejudge failed` to the command that judged them"
+        return f"All verdicts of {name} on the log are unusable. {again}"
+    if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
+        return f"{name} has not judged the log yet, but another judge has. To choose a version: `--judge-version`"
+    return NO_JUDGE
+
+
+def sampled_labels(
+    connection: Connection, version: StoredVersion | None, where: RowFilter | None = None
+) -> SampledLabels:
+    """Return the sampled labels of the answers that match and that a judge version was asked about.
+
+    Without a version, all logged answers count, and strata are only whether a rule picked the answer.
+    """
+    return LabelledAnswers(connection, version, where).sample()
+
+
+class ReviewedInQueues(NamedTuple):
+    """Which of the `LabelledAnswers` were reviewed in some queues, and which of them each queue could draw (masks)."""
+
+    reviewed: BoolArray
+    drawn_from: tuple[BoolArray, ...]
+
+
+class LabelledAnswers:
+    """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
+
+    ``picked`` are the answers that a rule other than the random sample flagged, ``drawn`` those of the random sample.
+    ``in_random_order`` are those reviewed in a queue in random order that was drawn from all answers.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        version: StoredVersion | None,
+        where: RowFilter | None = None,
+        *,
+        grade: GradeName = "label",
+        implied_labels: bool = True,
+        majority: PeopleValues | None = None,
+        scores: bool = True,
+        groups: bool = True,
+    ) -> None:
+        """Load them with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
+
+        Without ``scores`` or evidence ``groups``, these are not read, which is faster. Scores are not needed for a
+        share; groups are not needed for ``sample(by_group=False)``.
+        """
+        self.grade = grade
+        self.version = version
+        self._hidden = count_hidden(connection)
+        self.where = where or RowFilter()
+        self._connection = connection
+        scale = SCALES[grade]
+        reviews = graded_reviews(connection, implied_labels=implied_labels)
+        self._grades = person_grades(reviews, grade)
+        of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
+        graded = self._grades.response_ids, of_gold
+        people = people_values(reviews, scale) if majority is None else majority
+        cuts = thresholds(connection).cuts
+        score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
+        of_version = None if version is None else version.id
+        answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
+        made = answers_of_prompts(connection, () if version is None else (version.id,))
+        shown = np.isin(answers.response_ids, made.both)
+        self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
+        ids = self.answers.response_ids
+        # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
+        self.labelled: BoolArray = np.isin(ids, people.response_ids)
+        numbers = (people.values == HALLUCINATED) if combined_as(scale) == "label" else people.values
+        at = np.searchsorted(people.response_ids, ids[self.labelled])
+        self.values: FloatArray = np.full(len(ids), np.nan)
+        self.values[self.labelled] = numbers.astype(np.float64)[at]
+        undecided = undecided_answers(connection)
+        tied = np.setdiff1d(np.concatenate(graded), people.response_ids)
+        self._tied = np.isin(ids, tied) & ~self.labelled
+        self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
+        self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
+        self.picked: BoolArray = np.isin(ids, picked_answers(connection))
+        self.drawn: BoolArray = np.isin(ids, drawn_answers(connection))
+        self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
+        self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
+        self._within: list[tuple[BoolArray, BoolArray, bool]] = []
+        self._could_be_drawn: list[BoolArray] = []
+        self._read_random_orders(connection, where)
+        of_prompts = answers.response_ids[shown]
+        not_judged = (
+            len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
+        )
+        self.left_out = {
+            "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
+            "hidden": self.few_hidden,
+            **made.counts(np.sort(of_prompts)),
+            "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
+        }
+
+    def _read_random_orders(self, connection: Connection, where: RowFilter | None) -> None:
+        """Read which answers were reviewed in queues in random order, and before which answers these were drawn."""
+        ids = self.answers.response_ids
+        for each in reviewed_in_random_order(connection):
+            reviewed = np.isin(ids, each.reviewed)
+            of_queue, of_flags = each.where, each.flagged_only
+            if of_queue.rules == (RANDOM_SAMPLE,):
+                # Graded answers are left out as decided flags are, so a filter graded=no changes nothing.
+                reviewed, of_flags = reviewed & self.drawn, True
+                of_queue = replace(of_queue, rules=(), graded=of_queue.graded or None)
+            elif reviewed.any():
+                self._could_be_drawn += self._drawn_from(connection, each)
+            in_order = self._flags_in_random_order if of_flags else self.in_random_order
+            if of_queue in (RowFilter(), where):
+                in_order |= reviewed
+            elif reviewed.any():
+                matching = np.isin(ids, matching_answers(connection, of_queue))
+                self._within.append((matching, reviewed, of_flags))
+
+    def _drawn_from(self, connection: Connection, order: RandomOrder) -> Iterator[BoolArray]:
+        """Yield which of the answers a queue could draw, a mask; nothing if all of them join the queue."""
+        if order.last_id is None:
+            return
+        ids = self.answers.response_ids
+        could = ids <= order.last_id
+        for version_id, at in order.judged_by:
+            is_asked = self.version is not None and version_id == self.version.id
+            judged = judged_until(connection, version_id, at, ids[could], is_asked=is_asked)
+            could[could] = judged | np.isin(ids[could], order.reviewed)
+        yield could
+
+    def reviewed_in(self, connection: Connection, orders: Sequence[RandomOrder]) -> ReviewedInQueues:
+        """Return which answers were reviewed in queues in random order that were drawn from a part of all answers."""
+        reviewed = [np.isin(self.answers.response_ids, each.reviewed) for each in orders]
+        return ReviewedInQueues(
+            np.logical_or.reduce(reviewed) if reviewed else np.zeros(len(self.labelled), dtype=np.bool_),
+            tuple(could for each in orders for could in self._drawn_from(connection, each)),
+        )
+
+    def sample(
+        self,
+        inside: BoolArray | IntArray | None = None,
+        *,
+        by_group: bool = True,
+        also_in_random_order: ReviewedInQueues | None = None,
+        by_verdicts: IntArray | None = None,
+    ) -> SampledLabels:
+        """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
+
+        Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
+        answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers. Strata are
+        split ``by_verdicts`` of another judge version (one for each answer ``inside``), if there are any.
+        """
+        chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
+        everything = chosen is None or len(chosen) == len(self.labelled)
+        rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
+        answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
+        labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
+        in_random_order, flags_in_random_order = self.in_random_order[rows], self._flags_in_random_order[rows]
+        if also_in_random_order is not None:
+            in_random_order = in_random_order | also_in_random_order.reviewed[rows]
+        for matching, reviewed, flagged_only in self._within:
+            if matching[rows].all() and flagged_only:
+                flags_in_random_order = flags_in_random_order | reviewed[rows]
+            elif matching[rows].all():
+                in_random_order = in_random_order | reviewed[rows]
+        done = labelled | self._tied[rows] | self._unsure[rows]
+        undecided = (self._tied | self._unsure | self._skipped)[rows]
+        waiting = drawn & ~labelled & ~undecided
+        picked = self.picked[rows].astype(np.int64)
+        has_score = ~np.isnan(answers.scores)
+        split = np.where(self.usable[rows], answers.verdicts if self.grade == "label" else GOOD, UNUSABLE)
+        split = split if by_verdicts is None else by_verdicts
+        could_be_drawn = [*self._could_be_drawn, *(also_in_random_order.drawn_from if also_in_random_order else ())]
+        draws = _missed_draws([each[rows] for each in could_be_drawn], in_random_order & labelled)
+        names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
+        complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
+        finished = complete[strata]
+        awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
+        is_picked = picked == 1
+        in_other_order = done & is_picked & ~in_random_order & ~flags_in_random_order
+        by_severity = awaited & (np.bincount(strata, weights=in_other_order & drawn, minlength=len(names)) > 0)
+        of_sample = drawn & ~by_severity[strata]
+        has_chosen = np.bincount(strata, weights=in_other_order & ~of_sample, minlength=len(names)) > 0
+        by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
+        sampled = labelled & (by_lot | finished)
+        # Without a queue in random order, labels of such a stratum only do not count yet.
+        uncounted = by_severity & ~in_random_order.any()
+        into = self._joined(names, strata, sampled, by_lot, complete, awaited, uncounted)
+        kept, strata = _numbered(into[strata], len(names))
+        flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
+        several = np.bincount(into, minlength=len(names))[kept] > 1
+        scores = self._scores(answers, has_score)
+        groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
+        if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
+            groups = np.unique(groups, return_inverse=True)[1]
+        hidden = self.hidden(len(strata))
+        size = len(kept) + bool(hidden)
+        population, labels = _summed_with_hidden(hidden, strata, scores, groups, len(kept), sampled, values[sampled])
+        verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
+        types = answers.query_types.at(sampled)
+
+        def count(inside: BoolArray) -> IntArray:
+            return np.bincount(strata[inside], minlength=size)
+
+        left_out = {
+            **(self.left_out if everything else {}),
+            "ties": int(self._tied[rows].sum()),
+            "unsure": int(self._unsure[rows].sum()),
+            "skipped": int(self._skipped[rows].sum()),
+        }
+        return SampledLabels(
+            grade=self.grade,
+            population=population,
+            labels=labels,
+            response_ids=answers.response_ids[sampled],
+            verdicts=verdicts[sampled],
+            badness=np.where(has_score, 1 - answers.scores, np.nan)[sampled],
+            query_types=self._type_names[types.codes],
+            strata=tuple(
+                self._name(int(code), classes, whole=bool(whole))
+                for code, classes, whole in zip(names[kept], flag_classes, several, strict=True)
+            )
+            + (StratumName("hidden", None, False),) * bool(hidden),
+            extras=int((labelled & ~sampled).sum()),
+            left_out={reason: n for reason, n in left_out.items() if n},
+            undecided=count(undecided & (by_lot | finished)),
+            drawn=count(drawn),
+            waiting=count(waiting),
+            uncounted=count(drawn & labelled & ~sampled),
+            unlabelled=count(~done),
+            in_open_queues={name: count(waits[rows] & ~sampled) for name, waits in self._in_open_queues.items()},
+            judged_bad_by=count(answers.verdicts == BAD),
+            judged_by=count(split != UNUSABLE),
+            all_values=values[labelled],
+            all_verdicts=verdicts[labelled],
+            stratum_of=strata,
+            is_sampled=sampled,
+            is_random=bool(by_lot[sampled].all()),
+        )
+
+    @property
+    def usable(self) -> BoolArray:
+        """Which answers have a usable verdict: a label, or a score if the grade is one."""
+        return self.answers.verdicts != UNUSABLE if self.grade == "label" else ~np.isnan(self.answers.scores)
+
+    def hidden(self, answers: int | None = None) -> int:
+        """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
+        visible = len(self.labelled) if answers is None else answers
+        return self._hidden if self._hidden > FEW_HIDDEN * (self._hidden + visible) else 0
+
+    @property
+    def few_hidden(self) -> int:
+        """The number of answers hidden from the viewer that are so few that figures leave them out."""
+        return 0 if self.hidden() else self._hidden
+
+    def hidden_sentence(self) -> str:
+        """Return how many answers are hidden from the viewer, and what to do."""
+        return f"{hidden_words(self._hidden, self._hidden + len(self.labelled))}. {HIDDEN_ADVICE}"
+
+    def check_nothing_hidden(self, figure: str) -> None:
+        """Raise BadInput if a ``figure`` that counts all answers would leave out answers hidden from the viewer."""
+        if hidden := self.hidden():
+            words = hidden_words(hidden, hidden + len(self.labelled))
+            raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
+
+    def judged(self, inside: BoolArray | None = None, is_bad: BoolArray | None = None) -> Population:
+        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those that are bad.
+
+        ``is_bad`` tells which answers these are (default: by the verdicts).
+        """
+        rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
+        groups = np.unique(self._groups[rows], return_inverse=True)[1]
+        bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
+        nothing = np.zeros(len(rows), dtype=np.bool_)
+        return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
+
+    def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
+        """Return Krippendorff's alpha of people on the answers (``inside``, default: all) that two or more graded."""
+        graded = self.labelled | self._tied
+        kept = np.flatnonzero(graded if inside is None else graded & inside)
+        kept = kept[np.argsort(self.answers.response_ids[kept])]
+        ids = self.answers.response_ids[kept]
+        rows = among(self._grades.response_ids, ids)
+        of_rows = self._grades.response_ids[rows]
+        values = positions_of_codes(column_of(self._grades, self.grade)[rows], SCALES[self.grade])
+        groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
+        _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
+        return alpha(ratings, "nominal" if self.grade == "label" else "interval")
+
+    def _joined(
+        self,
+        names: IntArray,
+        strata: IntArray,
+        sampled: BoolArray,
+        by_lot: BoolArray,
+        complete: BoolArray,
+        awaited: BoolArray,
+        uncounted: BoolArray,
+    ) -> IntArray:
+        """Return for each stratum the one that it belongs to: one without a label joins another one.
+
+        The other one has labels of a random sample, which does not depend on the verdict, so strata may be joined
+        across verdicts. Across the classes of picked answers only strata are joined that are too small to be drawn
+        from: a random sample as large as that of the other strata would often leave them out. If it did not, and drawn
+        answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``uncounted``.
+        """
+        least = 1 if self.grade == "label" else 2
+        answers = np.bincount(strata, minlength=len(names))
+        count = np.bincount(strata, weights=sampled, minlength=len(names))
+        drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
+        into = np.arange(len(names))
+        for each in np.flatnonzero((count < least) & ~uncounted):
+            others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
+            alike = others & (names // 3 == names[each] // 3)
+            if not alike.any() and others.any() and not awaited[each]:
+                share = drawn[others].sum() / answers[others].sum()
+                alike = others & ((1 - share) ** answers[each] > _LEFT_OUT_BY_CHANCE)
+            if alike.any():
+                into[each] = np.where(alike, drawn, -1).argmax()
+        return into
+
+    def _name(self, code: int, classes: list[int], *, whole: bool) -> StratumName:
+        """Return the name of a stratum with these ``classes`` of picked answers; ``whole``: of several verdicts."""
+        verdict: JudgeVerdict | None = _VERDICTS[code % 3]
+        if self.version is None or whole or (self.grade != "label" and verdict == "good"):
+            verdict = None
+        return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict, code >= _CLASSES)
+
+    def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
+        """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""
+        if self.grade != "label":
+            return np.where(has_score, answers.scores, 0.0)
+        return np.where(has_score, 1 - answers.scores, (answers.verdicts == BAD).astype(np.float64))
+
+    @cached_property
+    def _in_open_queues(self) -> dict[str, BoolArray]:
+        """Which answers open queues in random order wait for, by the name of the queue."""
+        ids = self.answers.response_ids
+        return {name: np.isin(ids, waiting) for name, waiting in open_in_random_order(self._connection).items()}
+
+    @cached_property
+    def _groups(self) -> IntArray:
+        return np.unique(self.answers.evidence_groups, return_inverse=True)[1]
+
+    @cached_property
+    def _type_names(self) -> npt.NDArray[np.str_]:
+        return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
+
+
+def _summed_with_hidden(
+    hidden: int,
+    strata: IntArray,
+    scores: FloatArray,
+    groups: IntArray,
+    count: int,
+    sampled: BoolArray,
+    values: FloatArray,
+) -> tuple[Population, Labels]:
+    """Return the sums over the answers, and over so many ``hidden`` ones, which are one more stratum and group."""
+    if not hidden:
+        return summed(strata, scores, groups, count, sampled, values)
+    group = int(groups.max(initial=-1)) + 1
+    return summed(
+        np.concatenate([strata, np.full(hidden, count)]),
+        np.concatenate([scores, np.zeros(hidden)]),
+        np.concatenate([groups, np.full(hidden, group)]),
+        count + 1,
+        np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
+        values,
+    )
+
+
+def hidden_words(hidden: int, answers: int) -> str:
+    """Return "653 of the 1,344 answers are hidden from you until you have reviewed them blind"."""
+    are, them = ("is", "it") if hidden == 1 else ("are", "them")
+    return f"{hidden:,} of the {counted(answers, 'answer')} {are} hidden from you until you have reviewed {them} blind"
+
+
+HIDDEN_ADVICE = "Review them first, or ask somebody who is not assigned to their queue for this figure."
+
+
+def no_share_words(why: str, figure: str = "share of bad answers") -> str:
+    """Return that a figure is not available, and why (with what to do)."""
+    return f"The {figure} is not available: {why}"
+
+
+def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> IntArray:
+    """Return for each answer a number of the samples that it could not be drawn in, 0: none.
+
+    A draw does not count if it missed so few answers that a sample as large as those ``reviewed`` among the others
+    would often leave all of them out.
+    """
+    numbers = np.zeros(len(reviewed), dtype=np.int64)
+    for could in could_be_drawn:
+        share = (reviewed & could).sum() / max(could.sum(), 1)
+        if (1 - share) ** (~could).sum() <= _LEFT_OUT_BY_CHANCE:
+            numbers = 2 * numbers + ~could
+            occurring = np.bincount(numbers) > 0
+            occurring[0] = True  # the number of answers that no draw missed, also if there are none
+            numbers = (np.cumsum(occurring) - 1)[numbers]
+    return numbers
+
+
+def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Return the codes (0 to ``most`` - 1) that occur, and each row's position among them; no sort is needed."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=most))
+    position = np.zeros(most, dtype=np.int64)
+    position[occurring] = np.arange(len(occurring))
+    return occurring, position[codes]

@@ -1,0 +1,302 @@
+"""Labelled answers with a judge's score. Half of their evidence groups chooses a threshold, the other half reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.errors import NotFound
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.flags.rules import excused_confidence, sampling_number
+from judgeboard.measure.all_answers import what_to_label
+from judgeboard.measure.ratings import cuts_of
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels
+from judgeboard.settings.model import Cuts
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
+from judgeboard.stats.rates import Stratum
+from judgeboard.stats.thresholds import equal_chances
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.settings import thresholds
+from judgeboard.store.statements import Columns, TextColumn
+from judgeboard.store.strata import (
+    JudgedAnswers,
+    evidence_groups,
+    gives_labels,
+    judged_answers,
+    right_refusals,
+)
+
+DECIMALS = 9  # scores that are closer count as equal
+MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
+
+_EVIDENCE = "evidence group"
+_EXCUSED = -1.0  # below every threshold
+
+
+def allowed_risk(goal: float) -> float:
+    """Return the share of wrong verdicts that a goal allows. Both are above 0 and below 1, also after rounding."""
+    least = 10.0**-DECIMALS
+    return min(max(round(1 - goal, DECIMALS), least), 1 - least)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredLabels(Columns):
+    """Labelled answers, one row each.
+
+    ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``judged_bad`` is the verdict, ``bad`` the label.
+    ``flagged`` marks answers that the rule low_groundedness flags with the thresholds in force, ``excused`` those that
+    it flags with no threshold. ``weights`` tell how many answers a label stands for. ``by_lot`` marks labels that every
+    judged answer had the same chance to get. ``strata`` are positions in the counts of the sample, ``lots`` random
+    numbers from 0 to below 1.
+    """
+
+    response_ids: IntArray
+    groups: IntArray
+    badness: FloatArray
+    judged_bad: BoolArray
+    bad: BoolArray
+    query_types: AnyArray
+    flagged: BoolArray
+    weights: FloatArray
+    by_lot: BoolArray
+    excused: BoolArray
+    strata: IntArray
+    lots: FloatArray
+
+    @property
+    def n(self) -> int:
+        """The number of labelled answers."""
+        return len(self.response_ids)
+
+    @property
+    def grouping(self) -> Grouping:
+        """The evidence groups as a grouping."""
+        return grouping(self.groups, self.n)
+
+    @property
+    def choosing(self) -> BoolArray:
+        """Which answers are in the half that chooses a threshold; the others report what it does."""
+        return drawn("cal", self.groups) < 0.5
+
+    @property
+    def confidence(self) -> FloatArray:
+        """How sure the judge is of its verdict, 0.5 to 1."""
+        return confidence(self.badness)
+
+    @property
+    def rule_badness(self) -> FloatArray:
+        """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
+        return np.where(self.excused, _EXCUSED, self.badness)
+
+    @property
+    def wrong(self) -> BoolArray:
+        """Which verdicts differ from the label."""
+        wrong: BoolArray = self.judged_bad != self.bad
+        return wrong
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedScores(Columns):
+    """The badness of all answers that have a score; columns are as in `ScoredLabels`.
+
+    ``groups`` are 0 and no answer is ``excused`` if these were not read.
+    """
+
+    response_ids: IntArray
+    groups: IntArray
+    badness: FloatArray
+    query_types: TextColumn
+    flagged: BoolArray
+    excused: BoolArray
+    strata: IntArray
+
+    @property
+    def rule_badness(self) -> FloatArray:
+        """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
+        return np.where(self.excused, _EXCUSED, self.badness)
+
+    @property
+    def choosing(self) -> BoolArray:
+        """Which answers are in the half that chooses a threshold."""
+        return drawn("cal", self.groups) < 0.5
+
+    @property
+    def n(self) -> int:
+        """The number of answers."""
+        return len(self.response_ids)
+
+    def of_type(self, query_type: str | None) -> "JudgedScores":
+        """Return the answers of a query type (None: all)."""
+        return self if query_type is None else self.at(self.query_types.equal(query_type))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSample:
+    """Labels and scores for a judge version, or for the mean score of several.
+
+    ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
+    the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says why figures of all answers
+    are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count.
+    ``excuses`` says which answers the rule low_groundedness excuses, "" for none.
+    """
+
+    title: str
+    labels: ScoredLabels
+    judged: JudgedScores
+    cuts: Cuts
+    left_out: dict[str, int]
+    counts: tuple[Stratum, ...]
+    gap: str | None = None
+    decides_verdicts: bool = False
+    excuses: str = ""
+
+    @property
+    def by_lot(self) -> ScoredLabels:
+        """The labels that every judged answer had the same chance to get."""
+        return self.labels.at(self.labels.by_lot)
+
+    @property
+    def per_stratum(self) -> tuple[IntArray, IntArray]:
+        """The numbers of answers and of labels, by stratum."""
+        answers = np.array([each.answers for each in self.counts], dtype=np.int64)
+        return answers, np.array([each.labelled for each in self.counts], dtype=np.int64)
+
+    def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
+        """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
+        kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]
+        return kept
+
+    def labels_of(self, query_type: str | None) -> ScoredLabels:
+        """Return the labels of answers of a query type (None: of all)."""
+        return self.labels if query_type is None else self.labels.at(self.labels.query_types == query_type)
+
+
+def flag_from(low_groundedness: AnyArray | float) -> AnyArray:
+    """Return the badness from which on the rule low_groundedness flags an answer."""
+    return np.asarray(1 - low_groundedness + HALF_STEP)
+
+
+def confidence(badness: FloatArray) -> FloatArray:
+    """Return how sure the judge is of each verdict: the larger of badness and groundedness."""
+    return np.maximum(badness, 1 - badness)
+
+
+def drawn(name: str, groups: IntArray) -> FloatArray:
+    """Return a number from 0 to below 1 per row that depends only on the name and the evidence group."""
+    distinct, at = np.unique(groups, return_inverse=True)
+    numbers = np.array([sampling_number(name, _EVIDENCE, str(group)) for group in distinct.tolist()], dtype=np.float64)
+    return numbers[at]
+
+
+def load_sample(
+    connection: Connection,
+    versions: Sequence[StoredVersion],
+    *,
+    flags: bool = False,
+    loaded: LabelledAnswers | None = None,
+) -> ScoredSample:
+    """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
+
+    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
+    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, the evidence groups of
+    all answers are read, and which answers the rule low_groundedness excuses. This takes longer, because it reads
+    the texts of the answers. ``loaded`` are the answers of the first version if they are known already.
+    """
+    title = " + ".join(version.title for version in versions)
+    in_force = thresholds(connection)
+    cuts = in_force.cuts
+    first = loaded or LabelledAnswers(connection, versions[0], groups=flags)
+    judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
+    badness = _mean_badness(judges)
+    scored = ~np.isnan(badness)
+    if not scored.any():
+        raise NotFound(f"{title}: no logged answer has a groundedness score")
+    sampled = first.sample(scored, by_group=False)
+    answers, badness = first.answers.at(scored), badness[scored]
+    excused = np.zeros(len(badness), dtype=np.bool_)
+    excuses: list[str] = []
+    if flags:
+        least = excused_confidence(in_force)
+        excused = confidence(badness) >= least - HALF_STEP
+        excuses = ["confident verdicts"] if least <= 1 else []
+        if in_force.excuse_refusals:
+            excuses.insert(0, "refusals without a fitting passage")
+            excused |= np.isin(answers.response_ids, right_refusals(connection, versions[0].id))
+    types = answers.query_types
+    low = badness >= flag_from(cuts_of(cuts, types))
+    judged = JudgedScores(
+        answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
+    )
+    ids, of_labels = sampled.response_ids, judged.at(sampled.is_sampled)
+    counts = sampled.counts
+    lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids.tolist()], dtype=np.float64)
+    has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
+    labels = ScoredLabels(
+        ids,
+        evidence_groups(connection, versions[0].id, ids),
+        of_labels.badness,
+        of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
+        sampled.labels.values > 0,
+        sampled.query_types,
+        of_labels.flagged,
+        np.array([each.answers / max(each.labelled, 1) for each in counts])[of_labels.strata],
+        lots < _kept_shares(counts, has_label)[of_labels.strata],
+        of_labels.excused,
+        of_labels.strata,
+        lots,
+    )
+    left_out = {
+        **first.left_out,
+        **sampled.left_out,
+        "extras": sampled.extras,
+        "without_score": int((first.labelled & ~scored).sum()),
+        "more_often_labelled": int((~labels.by_lot).sum()),
+    }
+    return ScoredSample(
+        title,
+        labels,
+        judged,
+        cuts,
+        {reason: n for reason, n in left_out.items() if n},
+        counts,
+        _unlabelled_words(sampled),
+        len(versions) == 1 and not gives_labels(connection, versions[0].id),
+        " and ".join(excuses),
+    )
+
+
+def _mean_badness(judges: Sequence[JudgedAnswers]) -> FloatArray:
+    """Return the mean badness of the answers of the first judge, NaN for those without a score of every judge."""
+    first, *others = judges
+    total = first.scores
+    for other in others:
+        by_id = other.at(np.argsort(other.response_ids))
+        known = np.isin(first.response_ids, other.response_ids)
+        scores = np.full(len(total), np.nan)
+        scores[known] = by_id.scores[np.searchsorted(by_id.response_ids, first.response_ids[known])]
+        total = total + scores
+    badness: FloatArray = np.round(1 - total / len(judges), DECIMALS)
+    return badness
+
+
+def _kept_shares(counts: Sequence[Stratum], strata: BoolArray) -> FloatArray:
+    """Return the share of each stratum's labels to keep, so that answers in ``strata`` have equal chances; else 0."""
+    answers = np.array([each.answers for each in counts], dtype=np.int64)
+    labelled = np.array([each.labelled for each in counts], dtype=np.int64)
+    kept, with_label = np.zeros(len(counts)), strata & (labelled > 0)
+    if with_label.any():
+        kept[with_label] = equal_chances(answers[with_label], labelled[with_label])
+    return kept
+
+
+def _unlabelled_words(sampled: SampledLabels) -> str | None:
+    """Return why figures of all answers are not available, None if every larger part of them has labels."""
+    missing = sum(each.answers for each in sampled.counts if not each.labelled)
+    if missing <= MOST_UNLABELLED * sampled.population.total:
+        return None
+    need = what_to_label(sampled)
+    if need is None:
+        return "Not available, because people did not decide any answer of a part of them."
+    reason = f"Not available, because {need.missing}. {need.advice}"
+    return reason if need.hidden else f"{reason} To create the queue: `{need.command}`."

@@ -1,0 +1,198 @@
+"""Old and new verdicts on the same answers: which of them changed, and which of them people agree with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.domain import Label
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.measure.ratings import PairSource, person_grades
+from judgeboard.settings.model import Cuts
+from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.significance import mcnemar
+from judgeboard.store.grades import HALLUCINATED
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
+from judgeboard.text import counted
+
+
+class Direction(StrEnum):
+    """Where a changed verdict moved: to the side of people, or away from it."""
+
+    TOWARDS = "towards"
+    AWAY = "away"
+
+
+class Side(StrEnum):
+    """The label of a verdict or a person; without a label, the groundedness cut at the threshold of the flag rule."""
+
+    GOOD = "good"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One response: the sides of both verdicts and of people (None: unknown), and the change of groundedness."""
+
+    pair: VerdictPair
+    old_side: Side | None
+    new_side: Side | None
+    people: Side | None
+    change: float | None
+
+    @property
+    def flip(self) -> Side | None:
+        """The new side if it differs from the old one, else None."""
+        if self.old_side is None or self.new_side is None or self.old_side is self.new_side:
+            return None
+        return self.new_side
+
+    @property
+    def direction(self) -> Direction | None:
+        """Where a changed verdict moved; None if it did not change, or if people have no side."""
+        if self.flip is None or self.people is None:
+            return None
+        return Direction.TOWARDS if self.flip is self.people else Direction.AWAY
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All pairs in order of interest, and their counts.
+
+    ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is the exact two-sided p-value of
+    McNemar's test that old and new verdicts are right equally often on the graded pairs.
+    """
+
+    rows: tuple[Compared, ...]
+    compared: int
+    now_good: int
+    now_bad: int
+    graded: int
+    old_right: int
+    new_right: int
+    p: float | None
+
+
+def side_of(label: str | None, groundedness: float | None, cut: float) -> Side | None:
+    """Return the side of a label, or else of a groundedness (bad below ``cut``); None if both are missing."""
+    if label is not None:
+        return Side.BAD if label == Label.HALLUCINATED else Side.GOOD
+    if groundedness is None:
+        return None
+    return Side.BAD if groundedness < cut - HALF_STEP else Side.GOOD
+
+
+def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts) -> Comparison:
+    """Return every pair: changed sides first, then the largest change of groundedness, then by response.
+
+    ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below its cut.
+    """
+    rows = [_compared(pair, people.get(pair.response_id), cuts.of(pair.query_type)) for pair in pairs]
+    both = [row for row in rows if row.old_side is not None and row.new_side is not None]
+    graded = [row for row in both if row.people is not None]
+    old_right = sum(row.old_side is row.people for row in graded)
+    new_right = sum(row.new_side is row.people for row in graded)
+    flips = [row for row in graded if row.flip is not None]
+    only_old = sum(row.old_side is row.people for row in flips)
+    return Comparison(
+        tuple(sorted(rows, key=lambda row: (row.flip is None, -abs(row.change or 0.0), row.pair.response_id))),
+        len(both),
+        sum(row.flip is Side.GOOD for row in both),
+        sum(row.flip is Side.BAD for row in both),
+        len(graded),
+        old_right,
+        new_right,
+        mcnemar(only_old, len(flips) - only_old) if graded else None,
+    )
+
+
+def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
+    """Return how many verdicts changed, and how many of the graded ones each side gets right.
+
+    ``old`` and ``new`` are the titles of the verdicts ("rag v3").
+    """
+    if comparison.compared == 0:
+        return "No answer has both an old and a new verdict of good or bad."
+    n, changed = comparison.compared, comparison.now_good + comparison.now_bad
+    if changed == 0:
+        start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed between good and bad."
+    else:
+        ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
+        start = f"{changed:,} of {counted(n, 'verdict')} changed: {ways}."
+    if comparison.graded == 0 or comparison.p is None:
+        return f"{start} People graded none of them."
+    right = f"{new} is right on {comparison.new_right:,}, {old} on {comparison.old_right:,}"
+    if comparison.graded >= MIN_PAIRS:
+        right += f" (McNemar p {'under 0.001' if comparison.p < 0.001 else format(comparison.p, '.2g')})"
+    return f"{start} Of the {comparison.graded:,} that people graded, {right}."
+
+
+def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
+    old, new = pair.old.groundedness, pair.new.groundedness
+    change = None if old is None or new is None else round(new - old, 9)
+    return Compared(pair, side_of(pair.old.label, old, cut), side_of(pair.new.label, new, cut), people, change)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPage:
+    """The comparison, and one page of its rows with their texts by response; ``total`` rows have the direction."""
+
+    sentence: str
+    comparison: Comparison
+    total: int
+    shown: tuple[Compared, ...]
+    texts: Mapping[int, PairTexts]
+
+
+def comparison_page(
+    connection: Connection,
+    pairs: Sequence[VerdictPair],
+    *,
+    direction: Direction | None = None,
+    offset: int = 0,
+    limit: int | None = 50,
+) -> ComparisonPage:
+    """Return the comparison of ``pairs``, which are from a run or from two versions.
+
+    With a ``direction``, its rows are only the verdicts that moved so; its sentence is still about all pairs.
+    """
+    source = PairSource(connection)
+    comparison = compare(pairs, _people(source, pairs), source.cuts)
+    rows = [row for row in comparison.rows if direction is None or row.direction is direction]
+    shown = tuple(rows[offset : None if limit is None else offset + limit])
+    titles = {
+        version_id: get_version(connection, version_id).title
+        for version_id in {verdict.version_id for pair in pairs for verdict in (pair.old, pair.new)}
+    }
+    old, new = (
+        tuple(titles[version_id] for version_id in sorted(ids))
+        for ids in ({pair.old.version_id for pair in pairs}, {pair.new.version_id for pair in pairs})
+    )
+    calls = ("the old verdict" if len(old) != 1 or old == new else old[0], new[0] if len(new) == 1 else "the new one")
+    return ComparisonPage(
+        comparison_sentence(comparison, calls[0], calls[1] if old != new else "the new one"),
+        comparison,
+        len(rows),
+        shown,
+        pair_texts(connection, [row.pair for row in shown]),
+    )
+
+
+def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:
+    """Return people's sides: from the majority label, or else from the mean groundedness, cut like a judge's.
+
+    An answer on which the labels of people tie has no side.
+    """
+    labelled = person_grades(source.reviews, "label").response_ids
+    labels, scores = source.people("label"), source.people("groundedness")
+    types = {pair.response_id: pair.query_type for pair in pairs}
+    cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)
+    below = scores.values < cut - HALF_STEP
+    bad = labels.values == HALLUCINATED
+    without_label = ~np.isin(scores.response_ids, labelled)
+    sides = dict(zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True))
+    sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)
+    return {response_id: Side.BAD if is_bad else Side.GOOD for response_id, is_bad in sides.items()}

@@ -1,1 +1,0 @@
-"""Figures of answers over time: periods, measures, and the trend of a measure."""

@@ -1,0 +1,368 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Decision
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_notes import EMPTY
+from judgeboard.measure.agreement_page import AgreementPage, agreement_page
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.ratings import PairSource
+from judgeboard.store.judge_versions import StoredVersion
+
+MONDAY = 20_458  # 5 January 2026
+
+
+def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> AgreementPage:
+    with log.store.reading() as connection:
+        return agreement_page(PairSource(connection, CountedGrades(reviewer_id)), **asked)
+
+
+def codes(shown: AgreementPage) -> list[str]:
+    return [note.code for note in shown.notes]
+
+
+def text(shown: AgreementPage, code: str) -> str:
+    return next(note.text for note in shown.notes if note.code == code)
+
+
+def judged(log: GradedLog, version: StoredVersion, ids: list[int], *, wrong: int, bad_every: int = 2) -> None:
+    """People call every ``bad_every``-th answer bad; the judge is wrong on the first ``wrong`` ones."""
+    truth = {each: BAD if index % bad_every == 0 else GOOD for index, each in enumerate(ids)}
+    other = {GOOD: BAD, BAD: GOOD}
+    judged = {each: other[label] if index < wrong else label for index, (each, label) in enumerate(truth.items())}
+    log.say(version, {each: {"label": label} for each, label in judged.items()})
+    if version.name == "rag" and version.number == 1:
+        log.reviews({each: {"label": label} for each, label in truth.items()})
+
+
+@on_sqlite
+def test_without_pairs_the_page_says_how_to_get_some(log: GradedLog) -> None:
+    shown = page(log)
+    assert (shown.result, shown.sentence, shown.version, shown.notes) == (None, EMPTY, None, ())
+    log.say_all(log.version(), log.answers(3), groundedness=0.4)
+    assert page(log).sentence == EMPTY
+
+
+@on_sqlite
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids[:6], quality=2)
+    note = "6 reviews have no label, so they do not count. They have a quality: see `--grade quality`."
+    assert text(page(log), "other_grades") == note
+    judged(log, log.version(), ids[6:], wrong=1)
+    assert text(page(log), "other_grades") == note
+    log.review(ids[0], "jon", quality=1)
+    note = "1 review has no label, so it does not count. It has a quality: see `--grade quality`."
+    assert text(page(log, reviewer_id=log.reviewers["jon"]), "other_grades") == note
+
+
+@on_sqlite
+def test_the_primary_judges_newest_version_with_pairs_is_shown(log: GradedLog) -> None:
+    ids = log.answers(20)
+    first, second, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
+    judged(log, first, ids, wrong=2)
+    judged(log, second, ids[:12], wrong=1)
+    judged(log, other, ids, wrong=9)
+    shown = page(log)
+    assert shown.result is not None
+    assert (shown.result.title, shown.result.n) == ("rag v2", 12)
+    chosen = page(log, version_id=other.id)
+    assert chosen.result is not None
+    assert chosen.result.title == "nli v1"
+    with log.store.reading() as connection:
+        versions = PairSource(connection).versions("label")
+    assert [version.title for version in versions] == ["rag v2", "nli v1", "rag v1"]
+
+
+@on_sqlite
+def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -> None:
+    ids = log.answers(14)
+    judged(log, log.version(), ids[:12], wrong=1)
+    log.say_all(log.version(), ids[12:], label=GOOD)
+    log.review_all(ids[12:], "lead", label=GOOD, stage="adjudication")
+    with log.store.reading() as connection:
+        source = PairSource(connection, CountedGrades(human="majority"))
+        shown = agreement_page(source)
+    result = measure_agreement(log.store, human="majority")
+    assert shown.result is not None
+    assert shown.result.left_out == result.left_out == {"only_gold": 2}
+    assert shown.result.left_out_sentence == "Left out: graded by a lead only (2)."
+
+
+@on_sqlite
+def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
+    ids = log.answers(40)
+    first, second, third = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
+    judged(log, first, ids, wrong=4)
+    judged(log, second, ids[:30], wrong=3)
+    judged(log, third, ids[:5], wrong=0)
+    same = page(log, version_id=first.id).same_answers
+    assert (same.n, [(each.name, each.n) for each in same.versions]) == (30, [("rag v1", 30), ("rag v2", 30)])
+    assert same.left_out == ("nli v1",)
+
+
+@on_sqlite
+def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> None:
+    ids = log.answers(60)
+    for name, judged_ids in (("rag", ids), ("wide", ids), *((f"narrow-{letter}", ids[:24]) for letter in "abcd")):
+        judged(log, log.version(name), judged_ids, wrong=4)
+    judged(log, log.version("tiny"), ids[:10], wrong=1)
+    same = page(log).same_answers
+    assert (same.n, len(same.versions), same.left_out) == (24, 6, ("tiny v1",))
+
+
+@on_sqlite
+def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> None:
+    version = log.version()
+    judged(log, version, log.answers(20, query_type="simple"), wrong=1)
+    judged(log, version, log.answers(20, query_type="sql"), wrong=9)
+    log.say(version, {each: {"label": GOOD} for each in log.answers(60)})
+    shown = page(log)
+    assert shown.result is not None
+    assert shown.result.is_of_graded
+    assert shown.result.incomparable_sentence == (
+        "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
+    )
+
+
+@on_sqlite
+def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
+    version = log.version()
+    for week, wrong in ((0, 0), (1, 5), (3, 10)):
+        judged(log, version, log.answers(10, day=MONDAY + 7 * week + 2), wrong=wrong)
+    judged(log, version, log.answers(2), wrong=0)
+    shown = page(log)
+    assert [(point.start, point.estimate.n, point.estimate.value, point.segment) for point in shown.over_time] == [
+        (MONDAY, 10, 1.0, 0),
+        (MONDAY + 7, 10, 0.5, 0),
+        (MONDAY + 21, 10, 0.0, 1),
+    ]
+    assert shown.without_time == 2
+
+
+def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    version = log.version()
+    for week, n in ((0, 40), (1, 9)):
+        ids = log.answers(n, day=MONDAY + 7 * week)
+        log.say(version, {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)})
+        log.reviews({each: {"label": BAD if place % 2 == 0 else GOOD} for place, each in enumerate(ids)})
+    ids = log.answers(40, day=MONDAY + 14)
+    labels = {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
+    log.say(version, {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)})
+    log.reviews(labels)
+    first, second, third = page(log).over_time
+    assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None), "4 bad answers"
+    assert third.kappa.reason.startswith("no interval: people found fewer than 5 bad ")
+    assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
+    assert first.kappa.low < 0.5 < first.kappa.high
+    assert (second.kappa.value, second.kappa.reason) == (None, "too few (n = 9, at least 10 needed)")
+    assert second.estimate.value is not None
+
+
+def test_groundedness_over_time_has_no_kappa(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(10, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)
+    sqlite_log.review_all(ids, groundedness=0.7)
+    assert [point.kappa for point in page(sqlite_log, grade="groundedness").over_time] == [None]
+
+
+def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(10, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.4)
+    sqlite_log.review_all(ids, groundedness=0.7)
+    (point,) = page(sqlite_log, grade="groundedness").over_time
+    assert point.estimate.value == pytest.approx(0.3)
+
+
+@on_sqlite
+def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(12)
+    log.say_all(version, ids, groundedness=0.1)
+    for index, each in enumerate(ids):
+        decision = Decision.CONFIRM if index < 9 else Decision.DISMISS
+        log.decide(each, "low_groundedness", decision, seconds=float(30 + index) if index < 11 else 9_000.0, label=BAD)
+    with log.store.reading() as connection:
+        worth = flags_worth(connection)
+    (of_rule,) = worth.rules
+    assert (of_rule.rule, of_rule.confirmed, of_rule.decided) == ("low_groundedness", 9, 12)
+    assert (of_rule.bad.value, of_rule.bad.n) == (1, 12), "people labelled all of them bad, also those they dismissed"
+    assert worth.flagged == of_rule.bad
+    assert of_rule.minutes == pytest.approx(35.5 / 60, abs=1e-6)
+    assert worth.not_flagged.value is None
+
+
+@on_sqlite
+def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: GradedLog) -> None:
+    from judgeboard.store.settings import set_setting
+
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    version, ids = log.version(), log.answers(14)
+    log.say(version, {each: {"groundedness": 0.1 if place < 2 else 0.9} for place, each in enumerate(ids)})
+    for place, each in enumerate(ids[:8]):
+        log.decide(each, "random_sample", Decision.CONFIRM, label=BAD if place < 5 else GOOD)
+    log.review_all(ids[8:], label=GOOD)  # a label is enough: nobody has to decide the flag
+    with log.store.reading() as connection:
+        worth = flags_worth(connection)
+    assert (worth.not_flagged.n, worth.not_flagged.value) == (12, 0.25)
+    assert [each.rule for each in worth.rules] == ["low_groundedness"], "the random sample is no reason to look"
+
+
+@on_sqlite
+def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(60)
+    log.say(version, {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)})
+    with log.store.reading() as connection:
+        worth = flags_worth(connection)
+    rate = next(each for each in measure_rate(log.store, by="rule").slices if each.name == "low_groundedness")
+    assert (rate.value, rate.n_labelled) == (0.5, 20)
+    assert worth.rules[0].bad == replace(rate.estimate, unit=worth.rules[0].bad.unit)
+
+
+@on_sqlite
+def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20)
+    log.say(version, {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)})
+    for each in ids[:10]:
+        log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
+    log.review_all(ids[10:], label=GOOD)
+    note = text(page(log), "selection")
+    assert note == "50 % of these answers were reviewed because a rule flagged them, so they are harder than usual."
+
+
+@on_sqlite
+def test_one_class_says_what_cannot_be_computed(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20)
+    log.say(version, {each: {"label": BAD if index == 0 else GOOD} for index, each in enumerate(ids)})
+    log.review_all(ids, label=GOOD)
+    shown = page(log)
+    assert codes(shown)[0] == "one_class"
+    assert text(shown, "one_class").startswith("People found no bad answer here, so misses and AUROC are not available")
+    assert "Agreement on good answers is 95 %" in text(shown, "one_class")
+
+
+@on_sqlite
+def test_a_skewed_log_warns_of_the_judge_that_always_says_good(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(40)
+    judged(log, version, ids, wrong=0, bad_every=20)
+    start = "People gave 'grounded' to 95 % of these answers, so agreement by chance is high."
+    assert text(page(log), "skewed") == f"{start} Look at kappa and at the other answers."
+
+
+@on_sqlite
+def test_not_conclusive_names_how_many_more(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(30)
+    judged(log, version, ids, wrong=6)
+    words = text(page(log), "not_conclusive")
+    assert words.startswith("The 95 % interval of kappa is 0.2")
+    assert words.endswith("more graded answers would narrow the interval to ±0.1.")
+
+
+@on_sqlite
+def test_judges_that_agree_with_each_other_more_than_with_people(log: GradedLog) -> None:
+    ids = log.answers(60)
+    rag, nli = log.version("rag"), log.version("nli")
+    judged(log, rag, ids, wrong=25)
+    judged(log, nli, ids, wrong=25)
+    note = text(page(log), "correlated_judges")
+    assert note == (
+        "On the 60 answers that both judges and people graded, rag v1 and nli v1 agree more with each other (kappa "
+        "1.00) than with people (0.17 and 0.17): they may share the same errors."
+    )
+
+
+@on_sqlite
+def test_judges_are_compared_with_people_on_the_answers_of_both(log: GradedLog) -> None:
+    ids = log.answers(90)
+    rag, nli = log.version("rag"), log.version("nli")
+    judged(log, rag, ids, wrong=30)
+    judged(log, nli, ids[60:], wrong=0)  # both agree with people there
+    assert not [version for version in (rag, nli) if "correlated_judges" in codes(page(log, version_id=version.id))]
+
+
+@on_sqlite
+def test_judges_that_agree_more_with_each_other_by_chance_are_not_told(log: GradedLog) -> None:
+    ids = log.answers(20)
+    judged(log, log.version("rag"), ids, wrong=2)
+    judged(log, log.version("nli"), ids, wrong=3)
+    assert "correlated_judges" not in codes(page(log))
+
+
+@on_sqlite
+def test_a_jury_and_its_members_are_alike_by_their_making(log: GradedLog) -> None:
+    ids = log.answers(60)
+    rag = log.version("rag")
+    jury = log.version("jury", members=[rag.fingerprint])
+    judged(log, rag, ids, wrong=25)
+    judged(log, jury, ids, wrong=25)
+    assert not [version for version in (rag, jury) if "correlated_judges" in codes(page(log, version_id=version.id))]
+
+
+@on_sqlite
+def test_answers_judged_again_are_counted_once_and_said(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(12)
+    judged(log, version, ids, wrong=0)
+    log.say_all(version, ids[:3], label=GOOD)
+    shown = page(log)
+    assert shown.result is not None
+    assert shown.result.n == 12
+    note = "3 answers were judged again by this version. Each counts once, with its latest verdict."
+    assert text(shown, "judged_again") == note
+
+
+@on_sqlite
+def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(14)
+    log.say_all(version, ids[:12], groundedness=0.9)
+    log.review_all(ids, "mara", label=GOOD)
+    log.review(ids[0], "jon", label=BAD)
+    shown = page(log)
+    assert shown.result is not None
+    assert shown.result.left_out_sentence == ("Left out: people tied (1), no usable verdict of this judge version (2).")
+    assert text(shown, "cut") == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
+
+
+@on_sqlite
+def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(5)
+    judged(log, version, ids, wrong=1)
+    shown = page(log)
+    assert shown.notes == ()
+    assert shown.sentence == (
+        "5 graded answers have a verdict of this judge; at least 10 are needed. "
+        "All answers that it judged are graded: judge and grade 5 more."
+    )
+
+
+def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> None:
+    version, ids = sqlite_log.version(), sqlite_log.answers(100)
+    sqlite_log.say(version, {each: {"groundedness": index / 100} for index, each in enumerate(ids)})
+    sqlite_log.review_all(ids[:99], label=GOOD)
+    few = page(sqlite_log).result
+    sqlite_log.review(ids[99], label=GOOD)
+    enough = page(sqlite_log).result
+    assert few is not None
+    assert enough is not None
+    assert few.calibration is None
+    assert enough.calibration is not None
+    assert [tenth.share_grounded.n for tenth in enough.calibration] == [10] * 10
+
+
+@on_sqlite
+def test_one_reviewer_may_be_all_the_people(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(12)
+    log.say_all(version, ids, label=GOOD)
+    log.review_all(ids, "mara", label=BAD)
+    log.review_all(ids, "jon", label=GOOD)
+    shown = page(log, reviewer_id=log.reviewers["jon"])
+    assert shown.result is not None
+    assert shown.result.statistics["agreement"].value == 1

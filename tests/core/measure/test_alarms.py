@@ -1,0 +1,609 @@
+"""Corrected trends and alarms on stored answers: raised once, acknowledged by a lead, then watched anew."""
+
+import json
+import re
+import shlex
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard import raise_flags
+from judgeboard.cli.app import run
+from judgeboard.domain import Role, Status
+from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.measure.alarms import acknowledge, alarm_sentence, watch
+from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
+from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.window_comparison import compare_windows, window_sentence
+from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
+from judgeboard.reviews.presets import PLANNED
+from judgeboard.reviews.queues import create_queue
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.queues import QueueRules
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.settings import set_setting
+from judgeboard.store.strata import drawn_answers
+from judgeboard.store.tables import EVENT
+
+MONDAY = 20_003  # 2024-10-07
+WEEKLY = 40
+LATER = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: int = MONDAY, labelled: int = WEEKLY):
+    """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
+    days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
+    ids = log.answers_of({"day": day, "query_type": query_type} for day in days)
+    weeks = [ids[start : start + WEEKLY] for start in range(0, len(ids), WEEKLY)]
+    bad = {id_ for week, share in zip(weeks, shares, strict=True) if share for id_ in week[:: round(1 / share)]}
+    log.say(log.version(), {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for week in weeks for id_ in week[:labelled]})
+
+
+@pytest.fixture
+def log(graded_once: Any) -> GradedLog:
+    """A rise in the fifth of nine weeks, all answers labelled."""
+    return graded_once("a rise in the fifth week", lambda new: fill(new, [0.1] * 4 + [0.5] * 5))[0]
+
+
+@pytest.fixture
+def risen(log: GradedLog) -> Store:
+    return log.store
+
+
+@on_sqlite
+def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4, labelled=0)
+    with store.writing() as connection:
+        lead = store_reviewer(connection, "cli", "lena", Role.LEAD)
+    with store.reading() as connection:
+        plan = draw_plan(connection, RowFilter())
+    create_queue(store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan)
+    seen = Seen(store, lead.id)
+    why = "The share of bad answers is not available: 30 of the 160 answers are hidden from you until you have reviewed"
+    assert measure_rate(seen).sentence.startswith(why)
+    with seen.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+        windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
+    assert corrected_sentence(trend) == measure_rate(seen).sentence
+    told = "\n".join(corrected_lines(trend))
+    assert "random_share" not in told
+    assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
+    first, *others = windows_lines(windows)
+    assert first == measure_rate(seen).sentence
+    assert not any("not available" in line or "no label that counts" in line for line in others)
+    with store.reading() as connection:
+        assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
+
+
+def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> None:
+    log = GradedLog(store)
+    one, other = log.answers(2)
+    log.say(
+        log.version(), {one: {"label": GOOD, "model_reported": "m-1"}, other: {"label": GOOD, "model_reported": "m-2"}}
+    )
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert alarm_sentence(alarm).endswith("changed: rag v1 from m-1 to m-2.")
+
+
+@on_sqlite
+def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
+    result = watch(risen, by="cli:mara", now=LATER)
+    assert len(result.new) == 1
+    (alarm,) = result.alarms
+    assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
+    assert alarm_sentence(alarm) == (
+        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
+        "It rose by 40 points [31, 49]."
+    )
+    assert result.promise == (
+        "As long as nothing really changes, each figure raises at most 1 false alarm a year on average (at most 3 for "
+        "all 3 figures)."
+    )
+    assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
+        ("bad_share", "rose", 9, 104, alarm.id),
+        ("bad_share", "fell", 9, 104, None),
+        ("judge_error", "rose", 9, 104, None),
+        ("judge_error", "fell", 9, 104, None),
+        ("unusable", "rose", 9, 104, None),
+        ("unusable", "fell", 9, 104, None),
+    ]
+    again = watch(risen, by="cli:mara", now=LATER)
+    assert again.new == ()
+    assert again.alarms == result.alarms
+    with risen.reading() as connection:
+        assert list(connection.execute(select(EVENT.c.kind).where(EVENT.c.kind == "raise_alarm")).scalars()) == [
+            "raise_alarm"
+        ]
+
+
+@on_sqlite
+def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
+    assert not measure_rate(risen).warnings
+    watch(risen, by="test", now=LATER)
+    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
+    assert note.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
+    since = parse_where(["from=2024-11-04"])
+    assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
+    acknowledge(risen, 1, "a new index", by="library")
+    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
+    assert note.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to ")
+    assert " (alarm 1, acknowledged). " in note, "an acknowledged change still lies within the answers"
+    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
+
+
+@on_sqlite
+def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> None:
+    before = measure_rate(risen)
+    assert before.since is None
+    assert before.sentence.startswith("About 32 % of all answers are bad (95 % CI ")
+    watch(risen, by="test", now=LATER)
+    later = measure_rate(risen, where=parse_where(["from=2024-11-04"]))
+    for _ in ("open", "acknowledged"):
+        over = measure_rate(risen, by="query_type")
+        assert over.sentence == f"{later.sentence} Over the whole time, a{before.sentence[1:]}"
+        assert over.sentence.startswith("About 50 % of the answers from 4 Nov 2024 are bad (95 % CI 43")
+        assert over.since is not None
+        assert (over.since.estimate, over.estimate) == (later.estimate, before.estimate)
+        if over.warnings[-1].text.startswith("Alarm 1 is open"):
+            acknowledge(risen, 1, "a new index", by="library")
+    assert measure_rate(risen, grade="groundedness").since is None
+    assert measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).since is None
+
+
+@on_sqlite
+def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
+    def plan_words(*conditions: str) -> tuple[str, ...]:
+        with risen.reading() as connection:
+            versions = plan_versions(connection)
+            (plan,) = plan_labels(
+                connection, 0.9, versions=versions, where=parse_where(conditions) if conditions else None
+            )
+        return plan.sentences
+
+    watch(risen, by="test", now=LATER)
+    change, *_ = plan_words()
+    assert change.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from ")
+    assert change.endswith(
+        "For the time since then: `judgeboard labels plan --for rate --reach 0.9 --where from=2024-11-04`."
+    )
+    assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
+
+
+@on_sqlite
+def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        # People find a tenth of the answers bad in every week. From the fifth week on, the judge says four tenths.
+        bad, judged = set(ids[::10]), set(ids[:: 10 if week < 4 else 2])
+        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
+    with store.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    words = corrected_sentence(trend)
+    ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
+    assert alarm_sentence(alarm) == (
+        "The judge's share of bad answers minus the corrected share rose in about the week of 4 Nov 2024, from 0 "
+        "points to +40 points. "
+        f"It rose by 40 points [32, 47]. {explained.sentence}"
+    )
+    assert "The judge errs differently than before (sensitivity " in words
+    assert "specificity 100 % before, 56 % [" in words
+    acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
+    assert watch(store, by="cli:mara", now=LATER).alarms == ()
+
+
+@on_sqlite
+def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_have_changed(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        # The judge misses every second bad answer in every week. From the fifth week on, far more answers are bad.
+        bad = ids[::10] if week < 4 else ids[: 3 * WEEKLY // 4]
+        judged = set(bad[::2])
+        log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    with store.reading() as connection:
+        words = corrected_sentence(corrected_trend(connection, now=LATER))
+    assert "The judge's share of bad answers minus the corrected share fell in about the week of 4 Nov 2024" in words
+    assert "The judge is not shown to err differently on bad or on good answers" in words
+    (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
+    assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
+    assert "it calls fewer answers bad" not in alarm_sentence(alarm)
+
+
+@on_sqlite
+def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: Store) -> None:
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(9):
+        ids = log.answers(WEEKLY, day=MONDAY + 7 * week, query_type="QA")
+        failed = ids[: 0 if week < 4 else 12]
+        log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
+        log.say_all(version, failed, status=Status.UNPARSABLE)
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    assert alarm_sentence(alarm) == (
+        "The share of unusable verdicts rose in about the week of 4 Nov 2024, from 0 % to 30 %. It rose by 30 "
+        "points [24, 37]."
+    )
+
+
+@on_sqlite
+def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: GradedLog) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    seen = acknowledge(risen, alarm.id, "  New retriever ", by="cli:mara", now=LATER)
+    assert (seen.note, seen.acknowledged_by, seen.acknowledged_at) == ("New retriever", "cli:mara", LATER)
+    result = watch(risen, by="cli:mara", now=LATER)
+    assert (result.new, result.alarms) == ((), ())
+    weeks = {(each.measure, each.weeks) for each in result.detectors}
+    assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}, "only the figure of the alarm starts anew"
+    fill(log, [0.1] * 5, first=MONDAY + 63)
+    (back,) = watch(risen, by="cli:mara", now=LATER).alarms
+    assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
+
+
+@on_sqlite
+def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(
+    risen: Store, log: GradedLog
+) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
+    known = "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm 1, acknowledged)."
+    with risen.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert corrected_sentence(trend) == (
+        f"{known} In the 5 weeks since then: too few labels to tell; only a change of 44 points or more would have "
+        "been found."
+    )
+    assert evidence_sentence(trend).endswith(
+        "All answers: the detectors begin with the week of 4 Nov 2024, because alarm 1 is acknowledged. Earlier points "
+        "have no z and no evidence."
+    )
+    fill(log, [0.1] * 5, first=MONDAY + 63)
+    later = "The share of bad answers fell in about the week of 9 Dec 2024, from 50 % ["
+    assert corrected_words(risen).startswith(f"{known} {later}")
+    with risen.reading() as connection:  # no week has ended since the change
+        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC))
+    assert corrected_sentence(early) == f"{known} No week with labels has ended since then."
+
+
+@on_sqlite
+def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    with risen.writing() as connection:
+        reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
+        lead = store_reviewer(connection, "oidc", "bob@example.org", role=Role.LEAD)
+    with pytest.raises(NotAllowed, match="Acknowledging alarms is for leads"):
+        acknowledge(risen, alarm.id, "why", by=reviewer)
+    for note in ("", "  ", "x" * 3_000, "\0"):
+        with pytest.raises(BadInput, match="note"):
+            acknowledge(risen, alarm.id, note, by=lead)
+    with pytest.raises(NotFound, match="no alarm 99"):
+        acknowledge(risen, 99, "why", by=lead)
+    acknowledge(risen, alarm.id, "why", by=lead)
+    with pytest.raises(BadInput, match=r"bob@example\.org has already acknowledged"):
+        acknowledge(risen, alarm.id, "why", by=lead)
+
+
+@on_sqlite
+def test_a_week_that_has_not_ended_is_shown_and_not_watched(risen: Store) -> None:
+    last = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY + 56 + 2)
+    with risen.reading() as connection:
+        (panel,) = corrected_trend(connection, now=last).panels
+    assert len(panel.points) == 9
+    assert [point.rose is None for point in panel.points] == [False] * 8 + [True]
+    result = watch(risen, by="cli:mara", now=last)
+    assert {each.weeks for each in result.detectors} == {8}
+    assert not watch(risen, by="cli:mara", since=MONDAY + 28, now=LATER).new
+
+
+@on_sqlite
+def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(store: Store) -> None:
+    fill(GradedLog(store), [0.25] * 8)
+    result = watch(store, by="cli:mara", now=LATER)
+    assert (result.new, result.alarms) == ((), ())
+    with store.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert corrected_sentence(trend) == (
+        "All answers: too few labels to tell whether the share of bad answers changed in these 8 weeks. Only a change "
+        "of 25 points or more would have been found."
+    )
+
+
+def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    fill(log, [0.25] * 2)
+    fill(log, [0.25] * 2, first=MONDAY + 14, labelled=0)
+    fill(log, [0.25], first=MONDAY + 28)
+    fill(log, [0.25], first=MONDAY + 35, labelled=0)
+    with sqlite_store.reading() as connection:
+        (panel,) = corrected_trend(connection, now=LATER).panels
+    # The labels of the fifth week are no sample of the two weeks before it, but they are all of its own answers.
+    assert [(point.start - MONDAY, point.periods) for point in panel.points] == [(0, 1), (7, 1), (28, 1)]
+    assert panel.waiting == 3
+
+
+def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "random_share", 0.1, "test")
+    fill(log, [0.25] * 20, labelled=0)
+    raise_flags(sqlite_store)
+    with sqlite_store.reading() as connection:
+        drawn = drawn_answers(connection).tolist()
+    log.review_all(drawn, label=GOOD)
+    with sqlite_store.reading() as connection:
+        (panel,) = corrected_trend(connection, now=LATER).panels
+    assert sum(point.periods for point in panel.points) + panel.waiting == 20
+    assert max(point.periods for point in panel.points) > 1
+    assert sum(point.share.n for point in panel.points) <= len(drawn)
+    for point in panel.points:
+        assert all(stratum.labelled for stratum in point.strata)
+        assert sum(stratum.answers for stratum in point.strata) == WEEKLY * point.periods
+
+
+@on_sqlite
+def test_two_windows_are_compared_by_name(risen: Store) -> None:
+    with risen.reading() as connection:
+        comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
+        (line,) = comparison.lines
+        assert line.change.change.value == pytest.approx(0.4)
+        assert window_sentence(line) == (
+            "All answers: the share of bad answers rose from 10 % [5, 15] to 50 % [43, 57], by 40 points [31, 49]."
+        )
+        same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
+        assert window_sentence(same.lines[0]) == (
+            "All answers: no clear change of the share of bad answers between the windows. A change of 14 points or "
+            "more would have been found."
+        )
+        empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
+        assert window_sentence(empty.lines[0]) == "All answers: not available (second window: no answers)."
+        with pytest.raises(BadInput, match="ends before it begins"):
+            compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
+        with pytest.raises(BadInput, match="after the end of the first"):
+            compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
+
+
+def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    windows = (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27)
+    fill(log, [0.1, 0.1, 0.25, 0.25])
+    with sqlite_store.reading() as connection:
+        of_one = compare_windows(connection, *windows)
+    for query_type in ("table", "summary"):
+        fill(log, [0.25] * 4, query_type=query_type)
+    with sqlite_store.reading() as connection:
+        compared = compare_windows(connection, *windows)
+    assert [line.query_type for line in compared.lines] == ["All answers", "QA", "summary", "table"]
+    change = compared.lines[1].change
+    assert change.change.value == pytest.approx(0.15)
+    # Alone, the interval of QA would exclude 0.
+    (alone,) = (each.change for each in of_one.lines)
+    assert (alone.change.low or 0) > 0
+    assert alone.is_shown
+    assert (change.change.low or 0) < 0 < (change.change.high or 0)
+    assert window_sentence(compared.lines[1]).startswith("QA: too few labels to tell whether the share of bad answers ")
+    # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
+    normal = NormalDist()
+    power = normal.inv_cdf(0.8)
+    one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (normal.inv_cdf(1 - 0.05 / 2) + power)
+    assert change.seen == pytest.approx((alone.seen or 0) * one_of_four)
+    (header,) = (line for line in windows_lines(compared) if line.startswith("Query type"))
+    assert header.endswith("Change (95 % CI of all 4 together)")
+
+
+def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
+    fill(GradedLog(sqlite_store), [0.5] * 4 + [0.1] * 4)
+    with sqlite_store.reading() as connection:
+        (line,) = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)).lines
+    assert " fell from 50 % [42, 58] to 10 % [5, 15], by 40 points [30, 50]." in window_sentence(line)
+
+
+@on_sqlite
+def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.25] * 9, query_type="steady")
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.5] * 4 + [0.1] * 5, query_type="fallen")
+    fill(log, [0.25] * 9, query_type="unlabelled", labelled=0)
+    with store.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    whole, *others = corrected_sentence(trend).split(". ")
+    assert whole == "All answers: too few labels to find any change of the share of bad answers in these 9 weeks"
+    assert [each.split(" in about the week")[0] for each in others[:2]] == [
+        "The share of bad answers in query type fallen fell",
+        "The share of bad answers in query type risen rose",
+    ]
+    assert others[2].startswith("Too few labels to tell for steady: only a change of ")
+    assert others[3] == "Too few labels to find any change in unlabelled."
+
+
+@on_sqlite
+def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    risen = watch(store, by="test", now=LATER).alarms
+    assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
+    (note,) = (each.text for each in measure_rate(store, by="query_type").warnings if each.code == "alarm")
+    assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
+    assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
+    assert note.endswith(
+        "The tables are of the whole time, before and after. For the time since then: "
+        "`judgeboard labels rate --by query_type --where from=2024-11-04`."
+    )
+    (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
+    assert of_all.startswith("Alarm 1 is open: ")
+    assert "query type" not in of_all, "the table has no query types"
+
+
+@on_sqlite
+def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    watch(store, by="cli:mara", now=LATER)
+    acknowledge(store, 2, "New retriever", by="cli:mara", now=LATER)
+    words = corrected_words(store)
+    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 18 % [")
+    assert (
+        "The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm "
+        "2, acknowledged). In the 5 weeks since then: too few labels to tell; only a change of "
+    ) in words
+    assert "to tell for risen" not in words, "its change is known"
+
+
+@on_sqlite
+def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None:
+    log = GradedLog(store)
+    for query_type in ("table", "summary", "list"):
+        fill(log, [0.1] * 4 + [0.5] * 5, query_type=query_type)
+    result = watch(store, by="cli:mara", now=LATER)
+    assert {(each.query_type, each.limit) for each in result.detectors} == {
+        ("All answers", 104),
+        ("table", 312),
+        ("summary", 312),
+        ("list", 312),
+    }
+    assert result.promise == (
+        "As long as nothing really changes, each figure of all answers raises at most 1 false alarm a year on average "
+        "(at most 3 for all 3 figures), and each figure of all query types together as many."
+    )
+    shown_first = [alarm.query_type for alarm in result.alarms]
+    assert shown_first == ["All answers", *shown_first[1:]]
+    assert "All answers" not in shown_first[1:]
+    assert len(shown_first) > 1
+    with store.reading() as connection:
+        words = corrected_sentence(corrected_trend(connection, now=LATER))
+    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % [")
+    assert "in query type" not in words, "all three changed as all answers did"
+
+
+@on_sqlite
+def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Store) -> None:
+    """The answers of the first weeks are to few questions, so they vary more. Later answers have a question each."""
+    log = GradedLog(store)
+    version = log.version()
+    for week in range(16):
+        ids = log.answers_of(
+            {"day": MONDAY + 7 * week, "group": 1_000 * week + (place // 10 if week < 8 else place)}
+            for place in range(WEEKLY)
+        )
+        bad = set(ids[: 10 if week < 8 else 36 - week % 3])
+        labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+        log.say(version, labels)
+        log.reviews(labels)
+    (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
+    acknowledge(store, alarm.id, "New retriever", by="cli:mara", now=LATER)
+    with store.reading() as connection:
+        acknowledged = corrected_trend(connection, now=LATER).panels[0].monitor("bad_share")
+        alone = corrected_trend(connection, since=alarm.from_day, now=LATER).panels[0].monitor("bad_share")
+    assert acknowledged == alone
+
+
+def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) -> None:
+    assert watch(sqlite_store, by="cli:mara").detectors == ()
+    fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
+    result = watch(sqlite_store, by="cli:mara", now=LATER)
+    assert {each.measure for each in result.detectors} == {"unusable"}, "it needs no labels"
+    assert "No detector of the share of bad answers has data yet. Labels count if" in result.promise
+
+
+def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version = log.version()
+    log.say_all(version, log.answers(12), label=GOOD)
+    left_out = "None of these 12 answers has a time, so they are left out, and more labels do not help."
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.startswith(left_out)
+        assert "random_share" not in words
+    log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
+    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
+        assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
+
+
+@on_sqlite
+def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4)
+    with store.reading() as connection:
+        before = corrected_trend(connection, now=LATER)
+    version = log.version()
+    for day, n in ((0, 2), (MONDAY + 40_000, 1)):
+        wrong = log.answers(n, day=day, query_type="QA")
+        log.say_all(version, wrong, label=BAD)
+        log.review_all(wrong, label=BAD)
+    with store.reading() as connection:
+        after = corrected_trend(connection, now=LATER)
+    assert [(panel.points, panel.monitors, panel.with_time) for panel in after.panels] == [
+        (panel.points, panel.monitors, panel.with_time) for panel in before.panels
+    ]
+    assert [each.words for each in after.left_out] == ["2 dated before 2002", "1 dated in the future"]
+    assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
+    promise = watch(store, by="cli:mara", now=LATER).promise
+    assert promise.endswith("2 answers dated before 2002 are left out. 1 answer dated in the future is left out.")
+
+
+def corrected_words(store: Store) -> str:
+    with store.reading() as connection:
+        return corrected_sentence(corrected_trend(connection, now=LATER))
+
+
+def test_the_command_exits_with_1_on_a_new_alarm_only(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
+    db = ["--db", str(tmp_path / "judgeboard.db")]
+    assert run(["trends", "watch", *db]) == 1
+    out, err = capsys.readouterr()
+    assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
+    (printed,) = re.findall(r"acknowledge alarm 1: `judgeboard (.*)`", out)
+    assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
+    rows = [" ".join(line.split()) for line in out.splitlines()]
+    (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
+    assert row.endswith(" points 1 (rose)")
+    assert "All answers judge's share of bad answers minus the corrected share 9 11 points –" in rows
+    assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
+    assert run(["trends", "watch", *db]) == 0
+    again = capsys.readouterr().out
+    assert again.startswith("Alarm 1 is open: The share")
+    assert f"acknowledge alarm 1: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
+    assert run(["trends", *db]) == 0
+    alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
+    assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert by_labels.startswith(
+        "This is the share of bad answers by the judge's verdicts, corrected by labels of people."
+    )
+    assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
+    assert run(["trends", "--corrected", *db]) == 0
+    assert capsys.readouterr().out.startswith(
+        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % ["
+    )
+    windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
+    assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["lines"]
+    assert line["change"]["change"]["value"] == pytest.approx(0.4)
+    assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
+    assert run(shlex.split(printed)) == 0, "the printed command works as it is"
+    assert "Alarm 1 is acknowledged" in capsys.readouterr().out
+    assert run(["trends", "watch", "--json", *db]) == 0
+    assert json.loads(capsys.readouterr().out)["alarms"] == []
+    assert run(["trends", "--before", "2024-10-07..2024-11-03", *db]) == 2
+    assert run(["trends", "--corrected", "--measure", "quality", *db]) == 2
+    assert run(["trends", "--corrected", "--before", "March", "--after", "April", *db]) == 2

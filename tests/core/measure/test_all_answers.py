@@ -1,0 +1,506 @@
+"""Which answers figures of a judge and people describe: all of them, by weighted labels, or the graded ones alone."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import insert
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import FlagState
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.reliance import Reliance, reliance_of
+from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
+from judgeboard.reports.front_page import log_summary, verdict
+from judgeboard.reports.rates import rate_lines
+from judgeboard.reports.stats import agreement_tables, measure_log
+from judgeboard.reviews.queues import close_queue
+from judgeboard.stats.estimates import number_words
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import FLAG
+from judging_log import address
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def flag(log: GradedLog, ids: Collection[int], rule: str) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN, "severity": 0.5}
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+
+
+def label(log: GradedLog, ids: Collection[int], bad: Collection[int], reviewer: str = "mara") -> None:
+    log.reviews({each: {"label": BAD if each in bad else GOOD, "groundedness": 0.5} for each in ids}, reviewer)
+
+
+@pytest.fixture
+def judged(sqlite_log: GradedLog) -> list[int]:
+    """240 answers. The judge calls the first 80 bad, and a rule flags them; it errs on every fourth of these."""
+    ids = sqlite_log.answers(240)
+    sqlite_log.say(
+        sqlite_log.version(),
+        {each: {"label": BAD if at < 80 else GOOD, "groundedness": 0.9} for at, each in enumerate(ids)},
+    )
+    flag(sqlite_log, ids[:80], "low_groundedness")
+    return ids
+
+
+def truth(ids: list[int]) -> set[int]:
+    """Return the bad answers: three of four that the judge calls bad, and every tenth of the others."""
+    return {each for at, each in enumerate(ids) if (at % 4 if at < 80 else at % 10 == 0)}
+
+
+@pytest.fixture
+def flagged_and_drawn(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """All flagged answers are labelled, and 40 of the others by lot."""
+    flag(sqlite_log, judged[80:120], "random_sample")
+    label(sqlite_log, judged[:120], truth(judged))
+    return sqlite_log
+
+
+@pytest.fixture
+def flagged_alone(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """All flagged answers are labelled; of the others, 40 are drawn, of which nothing is labelled."""
+    flag(sqlite_log, judged[60:120], "random_sample")
+    label(sqlite_log, judged[:80], truth(judged))
+    return sqlite_log
+
+
+@pytest.fixture
+def worst_first(sqlite_log: GradedLog, judged: list[int]) -> GradedLog:
+    """The first 30 flagged answers are labelled; a sample is drawn, of which nothing is labelled."""
+    flag(sqlite_log, judged[60:160], "random_sample")
+    label(sqlite_log, judged[:30], truth(judged))
+    return sqlite_log
+
+
+def test_the_sentence_says_which_labels_it_weights_and_how_many(flagged_and_drawn: GradedLog) -> None:
+    sentence = measure_agreement(flagged_and_drawn.store).sentence
+    assert sentence.startswith("In all 240 answers with a usable verdict, judge and people agree on ")
+    assert (
+        "The figures rest on all 80 flagged answers and on a random sample of 40 of the other 160. For comparison "
+        "only: on the 120 graded answers, which are no random sample, agreement is "
+    ) in sentence
+
+
+def test_labels_of_chosen_answers_are_said_not_to_count(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, [*judged[70:80], *judged[80:120]], "random_sample")
+    label(sqlite_log, judged[:79], truth(judged))
+    label(sqlite_log, judged[80:130], truth(judged))
+    sqlite_log.review(judged[79], decision="unsure")
+    sentence = measure_agreement(sqlite_log.store).sentence
+    assert (
+        "The figures rest on all 80 flagged answers (people did not decide 1 of them) and on a random sample of 40 of "
+        "the other 160. 10 labels of chosen answers do not count."
+    ) in sentence
+
+
+def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[60:120], "random_sample")
+    label(sqlite_log, judged[80:120], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    start = (
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 80 flagged answers has a label"
+    )
+    assert result.sentence.startswith(start)
+    assert (result.answers, reliance_of(result)) == (None, Reliance.UNKNOWN)
+
+
+def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_command(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    flag(sqlite_log, judged[80:84], "random_sample")
+    label(sqlite_log, judged[:84], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert result.sentence.startswith(
+        "There is no figure of all 240 answers with a usable verdict yet: only 4 of the 160 answers that no rule "
+        "flagged have a label of a random sample. Label about 60 of them for a first figure (`judgeboard queue create "
+        "sample --plan rate --n 60`). On the 84 graded answers alone, which are no random sample, judge and people "
+    )
+    assert (result.answers, result.graded, reliance_of(result)) == (None, {}, Reliance.UNKNOWN)
+    assert next_command(result) == "judgeboard queue create sample --plan rate --n 60"
+    assert "In all 240 answers" not in "".join(result_lines(result))
+    by_version = measure_agreement(sqlite_log.store, by="judge_version")
+    assert [(each.answers, each.statistics["kappa"].value) for each in by_version.slices] == [(240, None)]
+    assert by_version.incomparable_sentence is None, "no figure of chosen answers stands in the table"
+    rate = measure_rate(sqlite_log.store)
+    assert {each.value for each in rate.in_all_answers.values()} == {None}
+    lines = list(rate_lines(rate))
+    assert "\N{EN DASH} means: 160 answers that no rule flagged have 4 labels, at least 10 needed." in lines
+
+
+def rate_and_agreement_agree(log: GradedLog) -> None:
+    """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
+    rate, result = measure_rate(log.store, by="query_type"), measure_agreement(log.store, by="query_type")
+    in_all = {name: result.statistics[name] for name in rate.in_all_answers}
+    assert rate.in_all_answers == in_all
+    assert rate.in_graded_answers == ({name: result.graded[name] for name in in_all} if result.graded else in_all)
+    for of_rate, part in zip(rate.slices, result.slices, strict=True):
+        assert of_rate.in_all_answers == {name: part.statistics[name] for name in in_all}
+
+
+def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    label(sqlite_log, judged, truth(judged))
+    rate_and_agreement_agree(sqlite_log)
+    lines = list(rate_lines(measure_rate(sqlite_log.store)))
+    table = lines[lines.index("") + 1 :]
+    assert not any("graded answers alone" in line for line in table), "one column where both figures are the same"
+    kappa = measure_agreement(sqlite_log.store).statistics["kappa"]
+    assert any(line.split("  ", 1)[0] == "Cohen's kappa" and number_words(kappa) in line for line in table)
+
+
+def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(flagged_and_drawn: GradedLog) -> None:
+    rate_and_agreement_agree(flagged_and_drawn)
+
+
+def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(4)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids})
+    label(sqlite_log, ids, ids[:2])
+    rate_and_agreement_agree(sqlite_log)
+    for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
+        assert {each.value for each in (*rate.in_all_answers.values(), *rate.in_graded_answers.values())} == {None}
+        last = "The agreement of the judge and people is not available: too few (n = 4, at least 10 needed)."
+        assert list(rate_lines(rate))[-1] == last
+
+
+def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged, truth(judged))
+    label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
+    result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
+    command = "judgeboard queue create sample --plan rate --n 60"
+    missing = "people did not decide any of the 80 flagged answers. Let one more person label them"
+    start = f"There is no figure of all 240 answers with a usable verdict yet: {missing} (`{command}`)."
+    assert result.sentence.startswith(start)
+    assert next_command(result) == command
+    assert f"whatever the others are: {missing}." in rate.sentence
+    assert f"To label answers: `{command}`" in rate_lines(rate)
+    (undecided,) = (each.text for each in rate.warnings if each.code == "undecided")
+    assert undecided.startswith("People did not decide 80 of 240 answers that would count: "), "they are no sample"
+    label(sqlite_log, judged[:80], truth(judged), "zoe")
+    assert measure_agreement(sqlite_log.store).answers == 240
+
+
+def test_an_open_queue_is_continued_before_a_second_one_is_made(
+    sqlite_log: GradedLog, judged: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
+    database = ["--db", address(sqlite_log.store)]
+    assert run(["queue", "create", "check", "--where", "rule=random_sample", "--order", "random", *database]) == 0
+    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    label(sqlite_log, judged[:3], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert result.sentence == "3 graded answers have a verdict of this judge; at least 10 are needed. Grade 7 more."
+    assert next_command(result) == "judgeboard queue list check"
+    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    close_queue(sqlite_log.store, "check", by="lead")
+    assert next_command(measure_agreement(sqlite_log.store)) == "judgeboard queue create labels --plan rate --n 7"
+
+
+@pytest.mark.parametrize(
+    ("answers", "advice"),
+    [
+        (4, "All answers that it judged are graded: judge and grade 6 more."),
+        (6, "the other 2, and judge and grade 4 more."),
+    ],
+)
+def test_no_more_grades_are_advised_than_there_are_answers(sqlite_log: GradedLog, answers: int, advice: str) -> None:
+    ids = sqlite_log.answers(answers)
+    sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
+    label(sqlite_log, ids[:4], ids[:1])
+    result = measure_agreement(sqlite_log.store)
+    assert advice in result.sentence
+    assert (next_command(result) is None) == (answers == 4)
+
+
+def test_a_log_whose_answers_are_all_graded_needs_more_answers(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(32)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:14] else GOOD} for each in ids})
+    label(sqlite_log, ids, ids[5:15])
+    words = "People graded all answers: log and judge more."
+    assert words in verdict(measure_agreement(sqlite_log.store))
+    label(sqlite_log, ids[4:5], ids, "jon")
+    assert words in verdict(measure_agreement(sqlite_log.store)), "people tied on some"
+    more = sqlite_log.answers(40)
+    sqlite_log.say_all(sqlite_log.version(), more, label=GOOD)
+    assert words not in verdict(measure_agreement(sqlite_log.store))
+
+
+def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    drawn = [*judged[:6], *judged[80:92]]
+    flag(sqlite_log, drawn, "random_sample")
+    label(sqlite_log, drawn, truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    start = "On 18 answers that people graded, a random sample of all 240 answers with a usable verdict, judge and "
+    assert result.sentence.startswith(start)
+    assert (result.answers, result.to_label) == (240, None)
+    assert result.statistics["agreement"].low is not None
+
+
+def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store)
+    missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
+    assert f"misses {100 * (1 - (missed.value or 0)):.0f} % [" in result.sentence
+    assert None not in {missed.low, passed.low}
+    assert result.sentence.count("% [") == 3, "agreement, misses and false alarms"
+
+
+def test_the_majority_is_weighted_as_gold_labels_are(flagged_and_drawn: GradedLog, judged: list[int]) -> None:
+    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+    assert (gold.sentence, gold.statistics) == (majority.sentence, majority.statistics)
+    flagged_and_drawn.review(judged[1], "lead", label=GOOD, stage="adjudication")
+    gold, majority = (measure_agreement(flagged_and_drawn.store, human=human) for human in ("gold", "majority"))
+    assert gold.answers == majority.answers == 240
+    assert (gold.statistics["agreement"].value or 0) < (majority.statistics["agreement"].value or 0)
+
+
+def test_stacked_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store, human="each")
+    assert result.sentence.startswith(
+        "For a figure of all 240 answers with a usable verdict, compare with the gold label or the majority. On the "
+        "120 grades of single people alone, judge and people agree on "
+    )
+    assert (result.answers, result.graded) == (None, {})
+
+
+def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: GradedLog) -> None:
+    sentence = measure_agreement(flagged_and_drawn.store, grade="groundedness").sentence
+    assert sentence.startswith(
+        "There is no figure of all 240 answers with a usable verdict yet: it needs grades of all of them, or grades of "
+        "a random sample only. On the 120 graded answers alone, which are no random sample, judge and people differ by "
+    )
+
+
+@on_sqlite
+def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(log: GradedLog) -> None:
+    version = log.version()
+    with_label, with_quality = log.answers(30), log.answers(10)
+    log.say_all(version, with_label, groundedness=0.9, label=GOOD, quality=3)
+    log.say_all(version, with_quality, quality=2)
+    drawn = [*with_label[:15], *with_quality[:5]]
+    flag(log, drawn, "random_sample")
+    log.review_all(drawn, quality=3)
+    sentence = measure_agreement(log.store, grade="quality").sentence
+    assert " all 40 answers with a usable verdict" in sentence
+    assert measure_rate(log.store, grade="quality").n_answers == 40
+
+
+def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
+    result = measure_agreement(flagged_and_drawn.store, by="judge_version")
+    (version,) = result.slices
+    assert (version.answers, version.statistics["kappa"]) == (240, result.statistics["kappa"])
+    with flagged_and_drawn.store.reading() as connection:
+        same = agreement_page(PairSource(connection)).same_answers
+    assert (same.answers, same.versions[0].statistics["kappa"]) == (240, result.statistics["kappa"])
+
+
+def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[70:120], "random_sample")
+    label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
+    (part,) = measure_agreement(sqlite_log.store, by="query_type").slices
+    assert part.n == part.statistics["agreement"].n == 120
+
+
+def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    thin, wide = (log.answers(120, query_type=name) for name in ("thin", "wide"))
+    verdicts = {each: {"label": BAD if at < 40 else GOOD} for ids in (thin, wide) for at, each in enumerate(ids)}
+    log.say(log.version(), {each: {**verdict, "groundedness": 0.9} for each, verdict in verdicts.items()})
+    flag(log, [*thin[:40], *wide[:40]], "low_groundedness")
+    flag(log, [*thin[40:44], *wide[40:80]], "random_sample")
+    labelled = [*thin[:44], *wide[:80]]
+    label(log, labelled, {each for at, each in enumerate(labelled) if at % 4 == 0})
+    result = measure_agreement(log.store, by="query_type")
+    parts = {each.name: each for each in result.slices}
+    kappa = parts["thin"].statistics["kappa"]
+    assert (kappa.value, kappa.n, parts["thin"].answers) == (None, 44, 120)
+    assert kappa.reason == "80 answers that no rule flagged have 4 labels, at least 10 needed"
+    assert parts["wide"].shown == parts["wide"].statistics
+
+    [thin_row, wide_row] = slices_table("Query type", result.slices).rows
+    assert thin_row[-2:] == (None, None)
+    assert None not in wide_row
+    sentence = "not available for thin (80 answers that no rule flagged have 4 labels, at least 10 needed)."
+    assert f"Same grade, Cohen's kappa: {sentence}" in list(result_lines(result))
+    with log.store.reading() as connection:
+        first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
+    assert "<title>wide: " in first_page
+    assert "<title>thin: " not in first_page, "a dot without a line looks certain"
+    assert f"Same grade: {sentence}" in first_page
+
+
+def test_a_report_has_no_figure_of_all_answers_from_few_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[80:84], "random_sample")
+    label(sqlite_log, judged[:84], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        page = report_page([result], log_summary(connection, [result]))
+    assert "only 4 of the 160 answers that no rule flagged have a label of a random sample" in page
+    assert "In all 240 answers" not in page
+    assert "(n = 84)" in page
+
+
+def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:
+    lines = list(result_lines(measure_agreement(flagged_and_drawn.store)))
+    of_all, alone = (
+        lines.index(f"\n{title}")
+        for title in (
+            "In all 240 answers with a usable verdict",
+            "On the 120 graded answers alone (no estimate for all answers)",
+        )
+    )
+    for name in ("F1 on bad answers", "Gwet's AC1", "Matthews correlation", "Macro recall"):
+        first, second = (at for at, line in enumerate(lines) if line.startswith(name))
+        assert of_all < first < alone < second
+    (calibrated,) = (at for at, line in enumerate(lines) if line.startswith("AUROC"))
+    assert calibrated > alone
+    for title in ("Where they differ", "Each class", "Calibration"):
+        assert f"\n{title} on the 120 graded answers alone" in lines, "the recall of a class is not that of all answers"
+
+
+def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_and_drawn: GradedLog) -> None:
+    (note,) = (each for each in measure_agreement(flagged_and_drawn.store).notes if each.code == "not_conclusive")
+    assert note.text.startswith("The 95 % interval of kappa is "), "the 120 labels are not what decides"
+    assert "The width comes mainly from the 40 labels of a random sample of answers that no rule flagged." in note.text
+
+
+def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alone: GradedLog) -> None:
+    result = measure_agreement(flagged_alone.store)
+    missing, advice, figure, *others, labelled, error = result.sentence.split(". ")
+    assert missing == (
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 160 answers that no rule flagged "
+        "has a label of a random sample"
+    )
+    assert advice == (
+        "Label the random sample: 40 of its answers have no label (`judgeboard queue create sample --where "
+        "rule=random_sample --where graded=no --order random`)"
+    )
+    assert figure.startswith("On the 80 graded answers alone, which are no random sample, judge and people agree on ")
+    assert all(each.startswith("On these answers, ") for each in others)
+    assert labelled == (
+        "People labelled all of the answers that the judge calls bad, but none of those that it calls good"
+    )
+    assert error == (
+        "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
+    )
+    assert "not_conclusive" not in {each.code for each in result.notes}, "more chosen answers narrow another figure"
+    assert result.to_label is not None
+    assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command, (
+        "40 are enough for a first figure"
+    )
+    assert result.to_label.waiting == 40
+
+
+DIRECTION = "the judge probably misses more bad answers than this, and raises fewer false alarms."
+
+
+def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    flag(sqlite_log, judged[60:160], "random_sample")
+    label(sqlite_log, [*judged[:40], *judged[200:212]], truth(judged))
+    chosen = measure_agreement(sqlite_log.store)
+    assert chosen.answers is None
+    assert chosen.sentence.endswith(
+        "People labelled 50 % of the answers that the judge calls bad, but only 8 % of those that it calls good. So in "
+        f"all answers, {DIRECTION}"
+    )
+    label(sqlite_log, judged[200:240], truth(judged))
+    label(sqlite_log, judged[80:160], truth(judged))
+    even = measure_agreement(sqlite_log.store)
+    assert even.answers is None
+    assert DIRECTION not in even.sentence, "as many labels of both kinds"
+
+
+def test_weighted_figures_do_not_err_in_a_direction(flagged_and_drawn: GradedLog) -> None:
+    assert DIRECTION not in measure_agreement(flagged_and_drawn.store).sentence
+
+
+def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
+    result = measure_agreement(worst_first.store)
+    assert result.sentence.startswith(
+        "There is no figure of all 240 answers with a usable verdict yet: none of the 240 answers has a label of a "
+        "random sample. Label the random sample: 100 of its answers have no label (`judgeboard queue create sample "
+        "--where rule=random_sample --where graded=no --order random`). On the 30 graded answers alone, which are no "
+        "random sample, "
+    )
+    assert result.to_label is not None
+    assert result.to_label.waiting == 100
+
+
+def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged[60:100], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert verdict(result).startswith("No verdict on all answers yet. There is no figure of all 240 answers ")
+    with sqlite_log.store.reading() as connection:
+        page = report_page([result], log_summary(connection, [result]))
+    assert "of the answers get the same grade" not in page, "90 % of the graded answers is no figure of all answers"
+    assert "missed by the judge" not in page
+    assert result.to_label is not None
+    assert next_command(result) == result.to_label.command
+
+
+def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:
+    [table, *_] = agreement_tables(measure_log(flagged_and_drawn.store))
+    assert table.columns[0].title == "Agreement on label"
+    assert [row[1] for row in table.rows] == ["all 240", "graded"]
+
+
+def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
+    flag(sqlite_log, judged[80:120], "random_sample")
+    label(sqlite_log, judged[:120], judged[:80])
+    sentence = measure_agreement(sqlite_log.store).sentence
+    assert "agree on 100 % [" in sentence, "the next label may differ"
+    assert "(no interval" not in sentence
+
+
+def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedLog) -> None:
+    result = measure_rate(flagged_alone.store)
+    assert result.bounds is not None
+    assert result.value is None
+    assert result.reason == "a part of the answers has no label that counts"
+
+
+def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged[:220], truth(judged))
+    for each in judged[220:]:
+        sqlite_log.review(each, decision="unsure")
+    result = measure_agreement(sqlite_log.store)
+    assert "The figures rest on 220 labels. People did not decide the other 20 answers." in result.sentence
+    assert result.to_label is None
+    assert not any("0 other" in each.text or "0 more" in each.text for each in result.notes)
+
+
+def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_log: GradedLog) -> None:
+    shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
+    verdicts = {each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)}
+    sqlite_log.say(sqlite_log.version(), verdicts)
+    share = measure_rate(sqlite_log.store).judge_share
+    good = [each for place, each in enumerate(shared) if place % 40 >= 10][:30]
+    flag(sqlite_log, good, "random_sample")
+    label(sqlite_log, good, [])
+    joined = measure_rate(sqlite_log.store).judge_share
+    assert (share, joined) == (share, share)
+
+
+@on_sqlite
+def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(20)
+    log.say(log.version(), {each: {"label": BAD if each in ids[:5] else GOOD} for each in ids})
+    log.reviews({each: {"label": BAD if each in ids[:5] else GOOD} for each in ids[:-1]}, "ann")
+    log.review(ids[-1], "ann", label=GOOD)
+    log.review(ids[-1], "bob", label=BAD)
+    app, these = (measure_rate(log.store, target=target).in_all_answers for target in ("app", "these"))
+    assert 0.95 <= (these["agreement"].low or 0) < 1
+    assert (these["kappa"].low or 0) > 0.8
+    assert 0.76 <= (app["agreement"].low or 0) <= 0.95, "if the judge were wrong on it: 19 of 20, Wilson from 76 %"

@@ -1,0 +1,91 @@
+"""Where the chosen grade has no rating pairs, it is said which grades have some."""
+
+import pytest
+
+from engines import on_sqlite
+from graded_log import GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import DimensionScore
+from judgeboard.errors import NotFound
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_notes import EMPTY
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.ratings import PairSource
+from judging_log import address
+
+
+def scored(log: GradedLog, name: str, ids: list[int], dimension: str) -> None:
+    log.say_all(log.version(name), ids, scores=(DimensionScore(dimension, 4, "1-5"),))
+
+
+@pytest.fixture
+def own_scale(log: GradedLog, bring_grades) -> GradedLog:
+    """A judge and people who scored twelve answers from 1 to 5, and who gave no label."""
+    ids = log.answers(12)
+    scored(log, "prometheus", ids, "score")
+    bring_grades(
+        [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
+    )
+    return log
+
+
+@on_sqlite
+def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_scale: GradedLog) -> None:
+    both = "Both gave score (12 answers). To compare them: `judgeboard agreement"
+    says = f"No answer has the grade label from both prometheus v1 and a person. {both} --judge-version 'prometheus v1'"
+    assert measure_agreement(own_scale.store, judge_versions=["prometheus"]).sentence == f"{says} --grade score`"
+    with pytest.raises(NotFound) as refused:
+        measure_agreement(own_scale.store)
+    assert str(refused.value) == f"No answer has the grade label from both a judge and a person. {both} --grade score`"
+    with own_scale.store.reading() as connection:
+        assert agreement_page(PairSource(connection)).sentence == str(refused.value)
+    assert run(["agreement", "--grade", "score", "--db", address(own_scale.store)]) == 0
+
+
+@on_sqlite
+def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> None:
+    scored(own_scale, "other", [1, 2, 3], "depth")
+    says = measure_agreement(own_scale.store, judge_versions=["other"]).sentence
+    assert "On the same answers, people gave score and the judge gave depth." in says
+
+
+@on_sqlite
+def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_grades) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version("lexical"), ids, groundedness=0.5)
+    bring_grades(
+        [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
+    )
+    with pytest.raises(NotFound, match="people gave score and the judge gave groundedness"):
+        measure_agreement(log.store)
+
+
+@on_sqlite
+def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
+    ids = log.answers(3)
+    log.say_all(log.version(), ids, quality=3, label=GOOD)
+    log.review_all(ids, quality=2)
+    says = measure_agreement(log.store, judge_versions=["rag"]).sentence
+    assert "Both gave quality (3 answers)" in says
+    by_groundedness = measure_agreement(log.store, judge_versions=["rag"], grade="groundedness").sentence
+    assert "the grade groundedness" in by_groundedness
+
+
+@on_sqlite
+def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> None:
+    first, second = log.answers(2)
+    log.say_all(log.version(), [first], quality=3)
+    log.review_all([second], quality=2)
+    assert measure_agreement(log.store, judge_versions=["rag"]).sentence == EMPTY
+
+
+@on_sqlite
+def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> None:
+    ids = log.answers(12)
+    for reviewer in ("mara", "jon"):
+        log.review_all(ids, reviewer, label=GOOD)
+    result = measure_agreement(log.store, of="people", grade="quality")
+    assert result.sentence == (
+        "No two people gave a quality to the same answer, so their agreement is not available. Two people or more "
+        "rated label (12 answers): choose it with --grade."
+    )

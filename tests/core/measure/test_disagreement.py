@@ -1,0 +1,175 @@
+from typing import Any
+
+from sqlalchemy import insert
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, NOON, GradedLog
+from judgeboard.measure.agreement_notes import EMPTY
+from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
+from judgeboard.measure.ratings import PairSource
+from judgeboard.store.issues import ensure_modes
+from judgeboard.store.tables import REVIEW_FAILURE_MODE
+
+
+def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> DisagreementPage:
+    with log.store.reading() as connection:
+        return disagreement_page(PairSource(connection, CountedGrades(reviewer_id)), **asked)
+
+
+def scored_log(log: GradedLog) -> list[int]:
+    """Judge and people: alike, far too harsh, too kind, just apart, just not apart."""
+    version, ids = log.version(), log.answers(5, query_type="sql", metadata={"user": {"plan": 3}})
+    scores = zip(ids, (0.5, 0.1, 0.9, 0.2, 0.21), (0.5, 1.0, 0.3, 0.6, 0.6), strict=True)
+    for each, judge, people in scores:
+        log.say_all(version, [each], groundedness=judge, quality=1 + round(judge * 3), reasoning=f"because of {each}")
+        log.review(each, "mara", groundedness=people, quality=1 + round(people * 3), note=f"note on {each}")
+    return ids
+
+
+def ids_of(shown: DisagreementPage) -> list[int]:
+    return [row.judged.response_id for row in shown.rows]
+
+
+@on_sqlite
+def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log)
+    assert ids_of(shown) == [ids[1], ids[2], ids[3]]
+    assert [row.difference for row in shown.rows] == [-0.9, 0.6, -0.4]
+    assert (shown.pairs, shown.total) == (5, 3)
+    assert shown.sentence == (
+        "Judge and people differ by 0.4 or more on 3 of 5 answers. The judge is too harsh on 2, too kind on 1."
+    )
+
+
+def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog) -> None:
+    ids = scored_log(log)
+    row = page(log).rows[0]
+    assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
+    assert [(each.reviewer, each.grade.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
+    assert row.judged.question
+    assert row.judged.answer
+
+
+@on_sqlite
+def test_a_page_of_rows_is_cut_from_the_whole_list(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log, offset=1, limit=1)
+    assert (ids_of(shown), shown.total) == ([ids[2]], 3)
+
+
+@on_sqlite
+def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
+    ids = scored_log(log)
+    assert ids_of(page(log, direction="too_kind")) == [ids[2]]
+    assert ids_of(page(log, direction="too_harsh")) == [ids[1], ids[3]]
+    assert page(log, query_types=["simple"]).pairs == 0
+    assert page(log, query_types=["sql", "simple"]).pairs == 5
+    assert page(log, metadata=("user.plan", "3")).pairs == 5
+    assert page(log, metadata=("user.plan", '"3"')).pairs == 0
+    assert page(log, metadata=("tenant", "3")).pairs == 0
+    log.review(ids[1], "jon", groundedness=0.1, note="I agree")
+    own = page(log, reviewer_id=log.reviewers["jon"])
+    assert (own.pairs, own.total) == (1, 0)
+    both = page(log, limit=1).rows[0]
+    assert [each.reviewer for each in page(log).rows[1].person_reviews] == ["jon", "mara"]
+    assert both.judged.response_id == ids[2]
+
+
+@on_sqlite
+def test_a_cell_opens_all_its_answers(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log)
+    assert shown.picture.counts[5][5] == 1
+    assert shown.picture.counts[9][1] == 1  # people 1.0 is in the last tenth
+    assert sum(map(sum, shown.picture.counts)) == 5
+    assert ids_of(page(log, cell=(5, 5))) == [ids[0]]
+    assert page(log, cell=(0, 0)).total == 0
+
+
+@on_sqlite
+def test_the_picture_counts_apart_what_the_sentence_counts(log: GradedLog) -> None:
+    # Lower ends of tenths four steps apart with answers 0.31 apart, and three steps apart with answers 0.4 apart.
+    version, ids = log.version(), log.answers(4)
+    for each, judge, people in zip(ids, (0.19, 0.11, 0.1, 0.0), (0.50, 0.51, 0.5, 0.45), strict=True):
+        log.say_all(version, [each], groundedness=judge)
+        log.review(each, "mara", groundedness=people)
+    shown = page(log)
+    assert shown.picture.counts[5][1] == 3
+    assert shown.picture.apart[5][1] == 2
+    assert shown.picture.apart[4][0] == 1
+    assert sum(map(sum, shown.picture.apart)) == shown.total == 3
+    quality = page(log, grade="quality").picture
+    assert sum(map(sum, quality.apart)) == 0
+
+
+@on_sqlite
+def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
+    ids = scored_log(log)
+    shown = page(log, grade="quality")
+    assert (shown.gap, ids_of(shown), shown.picture.axis) == (2, [ids[1], ids[2]], ("1", "2", "3", "4"))
+    version = log.version("nli")
+    log.say(version, {each: {"label": BAD if index < 2 else GOOD} for index, each in enumerate(ids)})
+    log.review_all(ids, "lee", label=GOOD)
+    labels = page(log, grade="label", version_id=version.id)
+    assert ids_of(labels) == ids[:2]
+    assert labels.picture.axis == ("hallucinated", "grounded")
+    assert labels.sentence == (
+        "Judge and people give different labels on 2 of 5 answers. The judge is too harsh on 2, too kind on 0."
+    )
+
+
+def test_few_pairs_are_points(sqlite_log: GradedLog) -> None:
+    ids = scored_log(sqlite_log)
+    assert [(point.response_id, point.people, point.judge) for point in page(sqlite_log).points][1] == (
+        ids[1],
+        1.0,
+        0.1,
+    )
+
+
+@on_sqlite
+def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
+    shown = page(log)
+    assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)
+
+
+@on_sqlite
+def test_a_grade_that_nobody_gave_names_those_that_both_gave(log: GradedLog) -> None:
+    ids = log.answers(3)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    shown = page(log)
+    assert shown.sentence.startswith("No answer has the grade groundedness from both")
+    assert "Both gave label (3 answers)" in shown.sentence
+
+
+def test_the_sentence() -> None:
+    words = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
+    assert words == "Judge and people never differ by 0.4 or more on 87 answers."
+    assert disagreement_sentence("quality", 2, 9, too_kind=3, too_harsh=1) == (
+        "Judge and people differ by 2 or more on 4 of 9 answers. The judge is too kind on 3, too harsh on 1."
+    )
+
+
+@on_sqlite
+def test_misses_are_counted_by_the_failure_modes_of_bad_answers(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(8, query_type="QA", metadata={})
+    sql = log.answers(1, query_type="sql", metadata={})
+    for each, judge in zip([*ids, *sql], (GOOD, GOOD, BAD, GOOD, BAD, BAD, GOOD, GOOD, GOOD), strict=True):
+        log.say(version, {each: {"label": judge, "groundedness": 0.6}})
+    bad, good = ({"label": label, "groundedness": 0.6} for label in (BAD, GOOD))
+    people = dict.fromkeys([*ids[:6], *sql], bad) | dict.fromkeys(ids[6:], good)
+    reviews = dict(zip(people, log.reviews(people), strict=True))
+    tags = {"outdated": [ids[0], ids[1], ids[2], ids[6], *sql], "invented": [ids[2], ids[3], ids[4]]}
+    with log.store.writing() as connection:
+        ensure_modes(connection, tags, "test", NOON)
+        rows = [{"review_id": reviews[each], "mode": mode} for mode, tagged in tags.items() for each in tagged]
+        connection.execute(insert(REVIEW_FAILURE_MODE), rows)
+    missed = page(log, query_types=["QA"]).missed
+    assert (missed.bad, missed.untagged) == (6, 1), "the answer that people call good does not count"
+    assert [(each.mode, each.bad, each.missed) for each in missed.modes] == [("outdated", 3, 2), ("invented", 3, 1)]
+    assert (missed.modes[0].share.n, round(missed.modes[0].share.value or 0, 3)) == (3, 0.667)
+    assert page(log).missed.modes[0].bad == 4
+    assert page(log, grade="label").missed == page(log).missed

@@ -1,0 +1,316 @@
+"""What counts as a rating, of whom, and what a judge is held against."""
+
+import pytest
+from sqlalchemy import insert, select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import JUDGMENT, REVIEW_SCORE
+
+SCORE = REVIEW_SCORE
+
+
+def measure(log: GradedLog, **choice: object) -> AgreementResult:
+    return measure_agreement(log.store, **choice)  # type: ignore[arg-type]
+
+
+def two_people(log: GradedLog, n: int = 12) -> list[int]:
+    """Answers that mara and jon labelled alike, but for the first two."""
+    ids = log.answers(n)
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}, "mara")
+    swapped = {0: BAD, 1: GOOD}
+    log.reviews(
+        {each: {"label": swapped.get(place, BAD if place % 2 else GOOD)} for place, each in enumerate(ids)}, "jon"
+    )
+    return ids
+
+
+@on_sqlite
+def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> None:
+    two_people(log)
+    log.review_all(log.answers(3), "mara", label=GOOD)
+    result = measure(log, of="people")
+    assert (result.n, result.left_out) == (12, {"one_person": 3})
+    assert result.statistics["agreement"].value == pytest.approx(10 / 12)
+    (pair,) = result.rater_pairs
+    assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
+    assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
+    assert result.sentence.startswith(
+        "On the 12 answers that two people or more rated, which may not be a random sample, two people agree on 83 %"
+    )
+
+
+@on_sqlite
+def test_what_was_said_after_the_reveal_never_counts(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids[:10], label=BAD, stage="blind")
+    log.review_all(ids, label=GOOD, stage="revealed")
+    result = measure(log)
+    assert (result.n, result.statistics["agreement"].value) == (10, 0)
+
+
+@on_sqlite
+def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> None:
+    ids = two_people(log)
+    log.say(log.version(), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.reviews({ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}}, "lena")
+    for each in ids[:2]:
+        log.review(each, "lead", label=BAD, stage="adjudication")
+    people = measure(log, of="people")
+    assert {each for pair in people.rater_pairs for each in (pair.first, pair.second)} == {"mara", "jon", "lena"}
+    assert {each.name: (each.n, each.left_out) for each in people.against_gold} == {
+        "mara": (2, 10),
+        "jon": (2, 10),
+        "lena": (2, 0),
+    }
+    gold, majority, each_one = (measure(log, human=human) for human in ("gold", "majority", "each"))
+    assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
+    assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
+    assert (each_one.n, each_one.statistics["agreement"].unit) == (26, "evidence group")
+    assert gold.compared_with == "gold label, else majority of people"
+
+
+@on_sqlite
+def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
+    ids = two_people(log)
+    log.say_all(log.version(), ids, label=GOOD)
+    result = measure(log)
+    assert (result.n, result.left_out) == (10, {"ties": 2})
+
+
+@on_sqlite
+def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids, label=GOOD, decision=Decision.UNSURE.value)
+    log.review_all(log.answers(2), decision=Decision.UNSURE.value)  # no grade: nothing was said
+    assert measure(log).n == 12
+
+
+@on_sqlite
+def test_whoever_was_served_answers_again_is_held_against_themselves(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids[:6], quality=3)
+    log.review_all(ids[6:], quality=2)
+    log.review_again(ids[:6], quality=4)
+    log.review_again(ids[6:], quality=1)
+    log.review_again(ids[6:], quality=2)  # the latest counts
+    result = measure(log, of="people", grade="quality")
+    (again,) = result.self_agreement
+    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
+    assert result.n == 0
+
+
+@on_sqlite
+def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids, quality=3, stage="blind")
+    log.review_all(ids, quality=1)  # after the judge was seen
+    log.review_all(ids, quality=1, stage="revealed")
+    log.review_all(ids, quality=1, stage="adjudication")
+    log.review_all(ids, "jon", quality=2)  # one draft that decides two flags of each answer
+    log.review_all(ids, "jon", quality=2)
+    log.review_again(ids, "lena", quality=2)  # nothing that it could repeat
+    assert measure(log, of="people", grade="quality").self_agreement == ()
+    log.review_again(ids, quality=3)
+    (again,) = measure(log, of="people", grade="quality").self_agreement
+    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
+
+
+def notes_on_other_grades(result: AgreementResult) -> list[str]:
+    return [each.text for each in result.notes if each.code == "other_grades"]
+
+
+@on_sqlite
+@pytest.mark.parametrize("of", ["people", "judge"])
+def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog, of: str) -> None:
+    ids = two_people(log)
+    log.say_all(log.version(), ids, label=GOOD, quality=2)
+    assert notes_on_other_grades(measure(log, of=of)) == []
+    log.review_all(log.answers(6), groundedness=0.5, quality=2)
+    sentence = (
+        "6 reviews have no label, so they do not count. They have a groundedness or a quality: see "
+        "`--grade groundedness` or `--grade quality`."
+    )
+    assert notes_on_other_grades(measure(log, of=of)) == [sentence]
+    log.review(log.answers(1)[0], quality=2)
+    sentence = "24 reviews have no quality, so they do not count. They have a label: see `--grade label`."
+    assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
+
+
+@on_sqlite
+def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
+    ids = log.answers(1)
+    log.say_all(log.version(), ids, label=GOOD)
+    with pytest.raises(NotFound, match=r"people graded\. To see which .*: `judgeboard labels rate`$"):
+        measure(log)
+    log.review_all(ids, quality=2)
+    with pytest.raises(
+        NotFound, match=r"people gave quality and the judge gave label\. .*Let people give label, or import both under"
+    ):
+        measure(log)
+
+
+def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -> None:
+    ids = log.answers(12)
+    with log.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rubric", "rubric"))
+        judgments = [
+            NewJudgment(each, 0, 0, Verdict(Status.OK, scores=(DimensionScore("style", 1 + place % 4, "1-5"),)))
+            for place, each in enumerate(ids)
+        ]
+        store_judgments(connection, version, None, judgments)
+    for place, each in enumerate(ids):
+        review = log.review(each, label=GOOD)
+        with log.store.writing() as connection:
+            row = {"review_id": review, "dimension": "style", "value": 1 + place % 4, "scale": "1-5"}
+            connection.execute(insert(SCORE), row)
+    result = measure(log, grade="style")
+    assert (result.n, result.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
+    assert result.confusion is not None
+    assert result.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
+    with pytest.raises(NotFound, match=r"there is no grade 'stile'; known grades: label, .*style"):
+        measure(log, grade="stile")
+
+
+@on_sqlite
+def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.say(log.version("one"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    result = measure(log, of="judges")
+    assert (result.n, result.statistics["kappa"].value, result.statistics["fleiss_kappa"].value) == (12, 1, 1)
+    assert [each.title for each in result.judge_versions] == ["one v1", "two v1"]
+
+
+@on_sqlite
+def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: GradedLog) -> None:
+    ids = log.answers(60)
+    wrong = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version("one"), wrong)
+    log.say(log.version("two"), wrong)
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
+    for result in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
+        (note,) = [each for each in result.notes if each.code == "correlated_judges"]
+        assert "they may share the same errors" in note.text
+
+
+@on_sqlite
+def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog) -> None:
+    ids = log.answers(100)
+    log.say(log.version(), {each: {"label": BAD if place < 3 else GOOD} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)})
+    log.reviews({each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)}, "jon")
+    for result in (measure(log, human="each"), measure(log, of="people")):
+        codes = [each.code for each in result.notes]
+        assert "skewed" in codes
+        assert "few_of_rarer" in codes
+
+
+@on_sqlite
+def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
+    short, long = log.answers(12, day=40, query_type="sql"), log.answers(3, day=75, answer="x" * 700)
+    version = log.version()
+    for place, each in enumerate([*short, *long]):
+        log.say(version, {each: {"label": BAD if place % 2 else GOOD}})
+        log.review(each, label=BAD if place % 2 else GOOD)
+    known = {
+        "query_type": {"sql": 12, "unspecified": 3},
+        "time": {"1970-02": 12, "1970-03": 3},
+        "length": {"under 200": 12, "500 to 999": 3},
+        "generator": {"unknown": 15},
+        "source": {"log": 15},
+        "rule": {"low_groundedness": 7, "no rule": 8},
+        "judge_version": {"rag v1": 15},
+    }
+    for by, expected in known.items():
+        result = measure(log, by=by)
+        assert {each.name: each.n for each in result.slices} == expected, by
+        for each in result.slices:
+            assert (each.statistics["kappa"].value is None) == (each.n < 10)
+
+
+@on_sqlite
+def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog) -> None:
+    version = log.version()
+    for query_type in ("sql", "plain"):
+        ids = log.answers(40, query_type=query_type)
+        labels = {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)}
+        log.say(version, labels)
+        for reviewer in ("mara", "jon", "lee"):
+            log.reviews(labels, reviewer)
+    result = measure(log, by="query_type", epsilon=0.2)
+    assert result.alt_test is not None
+    assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
+    tests = [each.alt_test for each in result.slices]
+    assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
+
+
+@on_sqlite
+def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: GradedLog) -> None:
+    long = "a question about " + "very " * 60
+    ids = [*log.answers(30, query_type=f"{long}old papers"), *log.answers(40, query_type=f"{long}new papers")]
+    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version(), truth)
+    for reviewer in ("mara", "jon", "lena"):
+        log.reviews(truth, reviewer)
+    result = measure(log, by="query_type", epsilon=0.2)
+    tested = {each.name: each.alt_test.n for each in result.slices if each.alt_test is not None}
+    assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
+
+
+@on_sqlite
+def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
+    ids, version = log.answers(12), log.version()
+    log.say_all(version, ids, groundedness=0.8)
+    judgment = JUDGMENT.c
+    with log.store.reading() as connection:
+        judgments = {row[0]: row[1] for row in connection.execute(select(judgment.response_id, judgment.id))}
+    log.say_all(version, ids, groundedness=0.1)  # judged again: what had been shown counts, not this
+    for place, each in enumerate(ids):
+        log.review(each, groundedness=0.4, stage="blind")
+        after = 0.6 if place % 2 else 0.4
+        log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
+    ((grade, share),) = measure(log, grade="groundedness").anchoring.items()
+    assert (grade, share.n) == ("groundedness", 12)
+    assert share.value == pytest.approx(0.25)
+    assert share.low is not None
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"of": "people", "epsilon": 0.2}, "--of judge"),
+        ({"unit": "pairs", "grade": "quality"}, "pairs have no quality"),
+        ({"aspect": "style"}, "--unit pairs"),
+        ({"unit": "pairs", "by": "length"}, "pairs have no length"),
+        ({"of": "people", "by": "judge_version"}, "--of judge"),
+        ({"unusable": "tie"}, "--unit pairs"),
+        ({"human": "all"}, "human must be one of gold, majority, mean, each, not 'all'"),
+        ({"epsilon": 2.0}, "epsilon must be between 0 and 1"),
+        ({"judge_versions": ["a", "b"]}, "--of judges several"),
+    ],
+)
+def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        measure(sqlite_log, **choice)
+
+
+@on_sqlite
+def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> None:
+    assert measure(log, of="people").n == 0
+    for choice in ({}, {"of": "judges"}, {"of": "repeats"}):
+        with pytest.raises(NotFound):
+            measure(log, **choice)
+    log.say_all(log.version(), log.answers(2), label=GOOD)
+    result = measure(log, judge_versions=["rag"])
+    assert (result.n, result.statistics["kappa"].value) == (0, None)
+    assert result.sentence.startswith("No answer has both")

@@ -1,0 +1,264 @@
+"""A figure of agreement is the same, to the last bit, on the page, in the command, its JSON, the report and `stats`."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import Status
+from judgeboard.measure.agreement import agreement_of, measure_agreement
+from judgeboard.measure.agreement_page import AgreementPage, agreement_page
+from judgeboard.measure.agreement_result import (
+    AgreementResult,
+    Statistics,
+    headline_name,
+    judge_statistics,
+    shown_statistics,
+    with_accuracy,
+)
+from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName
+from judgeboard.measure.ratings import AnswerRatings, PairSource, grouping_of
+from judgeboard.reports.agreement import all_and_alone, report_page, report_results
+from judgeboard.reports.front_page import log_summary
+from judgeboard.reports.output import to_plain
+from judgeboard.reports.stats import stats
+from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.pair_statistics import STATISTICS
+from judgeboard.stats.rater_agreement import judges_and_people
+from judgeboard.stats.ratings import HUMANS, SCALES, Human
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.opening import open_store
+from judging_log import address
+
+SHOWN = tuple(human for human in HUMANS if human != "mean")  # the page does not offer the mean of people
+SLICES: tuple[By | None, ...] = (None, "query_type", "time")
+IN_ORDER = list(zip(GRADES, SHOWN, SLICES, strict=True))
+SHIFTED = list(zip(GRADES, (*SHOWN[1:], SHOWN[0]), (*SLICES[2:], *SLICES[:2]), strict=True))
+"""Every grade, every way to count people and every slice once, each with another one than in `IN_ORDER`."""
+
+
+@pytest.fixture(scope="module")
+def demo(demo: Path) -> Iterator[Store]:
+    store = open_store(demo)
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def uneven(new_store: Callable[[], Store]) -> Store:
+    """Two judges and three people on 72 answers in shared evidence groups, with ties, gaps, failures and gold."""
+    store = new_store()
+    log = GradedLog(store)
+    first, second = log.version("one"), log.version("two")
+    ids = log.answers_of(
+        {"query_type": ("sql", "plain", "rare")[min(four % 7, 2)], "group": four // 2, "day": four}
+        for four in range(18)
+        for _ in range(4)
+    )
+    of_first, of_mara = dict[int, dict[str, Any]](), dict[int, dict[str, Any]]()
+    for place, each in enumerate(ids):
+        given = {"label": BAD if place % 3 else GOOD, "quality": 1 + place % 4, "groundedness": place % 11 / 10}
+        of_first[each] = given if place % 9 else {"status": Status.UNPARSABLE}
+        labels = {"label": BAD if place % 4 else GOOD, "quality": 1 + place % 3}
+        of_mara[each] = labels | {"groundedness": place % 7 / 7}
+    log.say(first, of_first)
+    log.say(second, {each: {"groundedness": place % 5 / 5} for place, each in enumerate(ids) if place % 2})
+    log.reviews(of_mara, "mara")
+    log.review_all(ids[1::2], "jon", label=GOOD, quality=2, groundedness=0.5)
+    log.review_all(ids[::5], "lee", label=BAD)
+    log.review_all(ids[::12], "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
+    return store
+
+
+@pytest.fixture(scope="module")
+def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
+    store = open_store(public_database(("pandalm.pairwise", "pairs")))
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize(("grade", "human", "by"), IN_ORDER)
+def test_every_output_of_the_demo_gives_the_same_figures(
+    demo: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = the_command_and_the_page_agree(demo, "lexical v1", grade, human, by, capsys)
+    the_report_agrees(demo, result)
+
+
+@pytest.mark.parametrize(("grade", "human", "by"), SHIFTED)
+def test_every_output_of_an_uneven_log_gives_the_same_figures(
+    uneven: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = the_command_and_the_page_agree(uneven, "one v1", grade, human, by, capsys)
+    the_report_agrees(uneven, result)
+
+
+def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> None:
+    stats_agree(demo, "lexical v1", GRADES)
+    stats_agree(uneven, "one v1", GRADES)
+
+
+@pytest.mark.shared
+def test_every_output_of_a_published_set_gives_the_same_figures(
+    ragtruth: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = "approach_1_modernbert v1"
+    result = the_command_and_the_page_agree(ragtruth, judge, "label", "gold", "query_type", capsys)
+    the_report_agrees(ragtruth, result)
+    the_command_and_the_page_agree(ragtruth, judge, "groundedness", "gold", "query_type", capsys)
+    stats_agree(ragtruth, judge, ("label", "groundedness"))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("human", SHOWN)
+def test_the_figures_of_published_pairs_are_those_of_the_command(
+    pandalm: Store, human: Human, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
+    the_command_agrees(pandalm, result, capsys)
+
+
+def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
+    """Kappa is 0.63 on the 130 answers of both judges. With people it is 0.58 on 307 answers, but 0.68 on these 130."""
+    with demo.reading() as connection:
+        ratings = AnswerRatings(PairSource(connection), "label")
+        lexical, climb = (ratings.compared(version) for version in ratings.versions)
+    assert (lexical.n, climb.n) == (307, 130)
+    both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
+    shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
+    assert shared is not None
+    assert shared.with_people == pytest.approx([judge_statistics(each).kappa.value for each in (both, climb)], abs=1e-9)
+    assert [round(each, 2) for each in (shared.between, *shared.with_people)] == [0.63, 0.68, 0.73]
+    for title in ("lexical v1", "climb-judge-8b v1"):
+        shown = the_page(demo, title, "label", "gold", "query_type")
+        result = measure_agreement(demo, judge_versions=[title], by="query_type")
+        assert shown.notes == result.notes
+        assert "correlated_judges" not in {each.code for each in result.notes}
+    assert "correlated_judges" not in {each.code for each in measure_agreement(demo, of="judges").notes}
+
+
+def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
+    figure = measure_agreement(demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type")
+    (measured_slice,) = (each for each in figure.slices if each.name == "complex")
+    shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
+    assert shown.result is not None
+    (seen,) = (each for each in shown.result.slices if each.name == "complex")
+    assert seen.statistics["weighted_kappa"] == measured_slice.statistics["weighted_kappa"]
+
+
+def the_command_and_the_page_agree(
+    store: Store, title: str, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+) -> AgreementResult:
+    """Return the figures that both have."""
+    result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
+    assert result.n
+    the_command_agrees(store, result, capsys)
+    the_page_agrees(store, result)
+    return result
+
+
+def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["agreement", "--db", address(store)]
+    words += ["--judge-version", result.title, "--human", str(result.human), "--unit", result.unit]
+    words += ["--grade", result.grade] if result.unit == "responses" else []
+    words += [] if result.by is None else ["--by", result.by]
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == to_plain(result)
+    assert run(words) == 0
+    lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    of_all, alone = all_and_alone(result)
+    for name in shown_statistics(result.statistics | result.graded):
+        figures = [line for line in lines if line[0] == STATISTICS[name].name]
+        shown = [shown_statistics(each)[name] for each in (of_all, alone) if name in shown_statistics(each)]
+        for figure, each in zip(figures, shown, strict=True):
+            expected = percent_words(each) if STATISTICS[name].share else number_words(each)
+            assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
+
+
+def the_page_agrees(store: Store, result: AgreementResult) -> None:
+    """The page's result is that of the command but for the other statistics of its slices."""
+    by = result.by or "query_type"
+    shown = the_page(store, result.title, result.grade, result.human, by)  # type: ignore[arg-type]
+    assert shown.result is not None
+    everything = to_plain(result) | {"slices": [], "by": None, "notes": []}
+    assert to_plain(shown.result) | {"slices": [], "by": None, "notes": []} == everything
+    lead = headline_name(SCALES[result.grade])
+    seen = {each.name: (each.n, each.statistics[lead]) for each in shown.result.slices}
+    if result.by is not None:
+        assert seen == {each.name: (each.n, each.statistics[lead]) for each in result.slices}
+        assert shown.result.notes == result.notes
+    with store.reading() as connection:
+        assert agreement_of(connection, shown.choice).statistics == result.statistics  # what the CSV file holds
+    the_same_answers_agree(shown)
+
+
+def the_same_answers_agree(shown: AgreementPage) -> None:
+    """A version beside the others has the figures that the same answers give by themselves."""
+    same = shown.same_answers
+    for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
+        plain = with_accuracy(judge_statistics(pairs, human=same.human))
+        weighted = {} if shown.result is None or each.answers is None else shown.result.graded
+        assert {name for name in plain if whole.statistics[name] != plain[name]} <= weighted.keys()
+        assert of_answers(each.statistics).items() <= whole.statistics.items()
+        if shown.result is None or each.name != shown.result.title:
+            continue
+        in_all = bool(shown.result.graded)
+        if (each.answers == shown.result.answers) if in_all else (each.n == shown.result.n):
+            assert whole.statistics == of_answers(shown.result.statistics)
+
+
+def of_answers(statistics: Statistics) -> Statistics:
+    """Leave out the statistics of generators, which the pairs of answers alone do not give."""
+    return {name: each for name, each in statistics.items() if not name.endswith("_between")}
+
+
+def the_report_agrees(store: Store, result: AgreementResult) -> None:
+    with store.reading() as connection:
+        counted = CountedGrades(human=result.human)  # type: ignore[arg-type]
+        results = report_results(connection, result.grade, version_id(store, result.title), counted)
+        html = report_page(results, log_summary(connection, results))
+    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
+    assert data is not None
+    stored = json.loads(data[1])
+    assert stored == to_plain(results)
+    assert stored[0]["statistics"] == to_plain(result.statistics)
+    text = unescape(html.replace(data[1], ""))
+    for name, each in shown_statistics(result.statistics).items():
+        if each.value is not None:
+            shown = percent(each.value) if STATISTICS[name].share else two_decimals(each.value)
+            assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
+
+
+def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
+    with store.reading() as connection:
+        rows = stats(connection).agreement
+    for grade in grades:
+        result = measure_agreement(store, judge_versions=[title], grade=grade, by="query_type")
+        fingerprint = result.judge_versions[0].fingerprint
+        figures = {None: result.statistics} | {each.name: each.statistics for each in result.slices}
+        mine = [row for row in rows if (row.judge_version, row.grade) == (fingerprint, grade)]
+        assert {row.query_type for row in mine} == figures.keys()
+        for row in mine:
+            assert row.statistics
+            assert row.statistics.items() <= figures[row.query_type].items()
+
+
+def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
+    with store.reading() as connection:
+        return agreement_page(
+            PairSource(connection, CountedGrades(human=human)), version_id=version_id(store, title), grade=grade, by=by
+        )
+
+
+def version_id(store: Store, title: str) -> int:
+    with store.reading() as connection:
+        return next(each.id for each in list_versions(connection) if each.title == title)

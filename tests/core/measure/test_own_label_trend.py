@@ -1,0 +1,95 @@
+"""The trend of an own label: the mean or the share over labelled answers, by the path of the other measures."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engines import on_sqlite
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.label_schema import schema_in
+from judgeboard.measure.trend import Trend, trend
+from judgeboard.measure.trend_words import trend_sentence
+from judgeboard.reports.trends import trend_lines
+from judgeboard.reviews.queues import add_schema, create_queue
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.queues import QueueRules
+from judgeboard.store.response_pages import response_page
+from queue_case import CONFIRM, QueueCase, queue_case
+
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
+SCHEMA = schema_in("""
+name: s
+fields:
+  - {name: tone, type: scale, levels: {1: rude, 2: neutral, 3: warm}}
+  - {name: causes, type: category, many: true, options: [x, y]}
+  - {name: minutes, type: number, low: 0}
+  - {name: unused, type: scale, levels: {0: low, 1: high}}
+""")
+
+
+@pytest.fixture
+def labelled(store: Store) -> QueueCase:
+    """Two weeks of four answers each, three of them labelled, in two tenants; Jon labels one of them later."""
+    case = queue_case(store)
+    for week in range(2):
+        for number in range(4):
+            asked_at = MONDAY + timedelta(days=7 * week + number)
+            case.add(f"{week}{number}", metadata={"tenant": "ab"[number % 2]}, asked_at=asked_at)
+    add_schema(store, SCHEMA, by=case.lead)
+    ids = tuple(f"{week}{number}" for week in range(2) for number in range(3))
+    many = {"order": "oldest", "flagged_only": False, "max_items": 6, "needed": 2, "blind_people": True}
+    rules = QueueRules("q", RowFilter(ids=ids), **many)
+    create_queue(store, rules, by=case.lead, assigned=case.people, schema="s", now=case.now)
+    labels = [(case.mara, tone) for tone in (1, 2, 3, 3, 3, 3)]
+    for who, tone in [*labels, (case.jon, 3)]:
+        grade = SCHEMA.grade({"tone": tone, "causes": ["x", "y"] if tone == 3 else ["y"], "minutes": 4})
+        case.review(who, CONFIRM, scores=grade.scores, choices=grade.choices)
+    return case
+
+
+def shown(case: QueueCase, own_label: str, viewer: int | None = None, by: str = "query_type") -> Trend:
+    with Seen(case.store, viewer).reading() as connection:
+        drawn = trend(connection, own_label=own_label, by=by)
+        for panel in drawn.panels:
+            for point in panel.points:
+                assert response_page(connection, point.where).total == point.estimate.n
+    return drawn
+
+
+def test_the_latest_label_of_each_answer_makes_the_mean_or_the_share(labelled: QueueCase) -> None:
+    for own_label, title, figures in (
+        ("tone", "tone", [(3, 8 / 3), (3, 3.0)]),  # Jon's 3 replaces Mara's 1
+        ("tone=3", "Share of tone=3", [(3, 2 / 3), (3, 1.0)]),
+        ("causes=x", "Share of causes=x", [(3, 2 / 3), (3, 1.0)]),
+    ):
+        drawn = shown(labelled, own_label)
+        assert (drawn.measure, drawn.name, drawn.of_measure.title) == (None, f"own label {own_label}", title)
+        points = drawn.panels[0].points
+        assert [(point.estimate.n, point.estimate.value) for point in points] == [
+            (n, pytest.approx(value)) for n, value in figures
+        ]
+        assert any("3" in line for line in trend_lines(drawn))
+    by_tenant = {panel.group: panel.n for panel in shown(labelled, "tone", by="metadata.tenant").panels}
+    assert by_tenant == {"All answers": 6, "a": 4, "b": 2}
+
+
+@on_sqlite
+def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled: QueueCase) -> None:
+    assert [panel.n for panel in shown(labelled, "tone", labelled.mara.id).panels] == [6]
+    assert [panel.n for panel in shown(labelled, "tone", labelled.jon.id).panels] == [1]
+    assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [1]  # it is finished
+    assert trend_sentence(shown(labelled, "unused")) == "No answer has the own label unused yet."
+
+
+@on_sqlite
+def test_a_label_without_a_figure_is_refused_with_the_next_step(labelled: QueueCase) -> None:
+    with pytest.raises(BadInput, match="causes has no mean: name one of its values: causes=x"):
+        shown(labelled, "causes")
+    with pytest.raises(BadInput, match="minutes has no mean: give it a low and a high end"):
+        shown(labelled, "minutes")
+    with pytest.raises(BadInput, match="causes: no value 'z'; its values are x, y"):
+        shown(labelled, "causes=z")
+    with pytest.raises(NotFound, match="no label schema has the field 'mood'; known: tone, causes, minutes, unused"):
+        shown(labelled, "mood")

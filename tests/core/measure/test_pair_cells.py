@@ -1,0 +1,128 @@
+import pytest
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.errors import BadInput
+from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.cells import Cell, answers_in, cell_names, cell_words
+from judgeboard.measure.choice import By, CountedGrades
+from judgeboard.measure.ratings import PairSource
+from judgeboard.store.judge_versions import StoredVersion, list_versions
+
+
+@pytest.fixture
+def graded(log: GradedLog) -> GradedLog:
+    """A judge and a person on 40 answers: scores of 0.00, 0.05, …, of which people find every third bad."""
+    version, ids = log.version(), log.answers(40)
+    log.say(
+        version, {each: {"groundedness": place % 21 / 20, "quality": place % 4 + 1} for place, each in enumerate(ids)}
+    )
+    for place, each in enumerate(ids):
+        log.review(each, label=GOOD if place % 3 else BAD, quality=place % 3 + 1, groundedness=place % 11 / 10)
+    return log
+
+
+@on_sqlite
+def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog) -> None:
+    with graded.store.reading() as connection:
+        (version,) = list_versions(connection)
+        for row in every_judge(connection):
+            table = row.confusion
+            if table is None:
+                continue
+            for people, counts in zip(table.categories, table.counts, strict=True):
+                for judge, count in zip(table.categories, counts, strict=True):
+                    cell = Cell(row.grade, version.id, people=people, judge=judge)
+                    assert len(answers_in(connection, cell)) == count
+
+
+@on_sqlite
+def test_the_tenths_of_the_calibration_open_what_they_count(graded: GradedLog) -> None:
+    log = graded
+    more = log.answers(80)
+    version = _version(log)
+    log.say(version, {each: {"groundedness": place % 11 / 10} for place, each in enumerate(more)})
+    log.reviews({each: {"label": GOOD} for each in more})
+    with log.store.reading() as connection:
+        (row,) = every_judge(connection, ["label"])
+        assert row.calibration is not None
+        for name, tenth in zip(cell_names("groundedness"), row.calibration, strict=True):
+            answers = answers_in(connection, Cell("label", version.id, score=name))
+            assert len(answers) == tenth.share_grounded.n
+
+
+@on_sqlite
+def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
+    log = graded
+    version = _version(log)
+    with log.store.reading() as connection:
+        everybody = answers_in(connection, Cell("label", version.id))
+        nobody = answers_in(connection, Cell("label", version.id, counted=CountedGrades(999)))
+    assert (len(everybody), nobody) == (40, ())
+
+
+@on_sqlite
+def test_a_cell_in_words(graded: GradedLog) -> None:
+    version = _version(graded)
+    with graded.store.reading() as connection:
+        words = [
+            cell_words(connection, cell)
+            for cell in (
+                Cell("label", version.id, people=BAD, judge=GOOD),
+                Cell("groundedness", version.id, people="0.2", judge="0.9"),
+                Cell("quality", version.id, people="4"),
+                Cell("label", version.id, score="0.7"),
+                Cell("label", version.id),
+            )
+        ]
+    title = version.title
+    assert words == [
+        f"label · {title} grounded, people hallucinated",
+        f"groundedness · {title} 0.9 to 1.0, people 0.2 to 0.3",
+        f"quality · {title}, people 4",
+        f"label · {title} score 0.7 to 0.8, people",
+        f"label · {title}, people",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", [{"grade": "mood"}, {"people": "good"}, {"judge": "0.5"}, {"score": "0.55"}, {"score": "grounded"}]
+)
+def test_what_is_no_cell_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(BadInput):
+        Cell(**{"first": 1, "grade": "label"} | given)
+
+
+def _version(log: GradedLog) -> StoredVersion:
+    with log.store.reading() as connection:
+        (version,) = list_versions(connection)
+    return version
+
+
+@on_sqlite
+@pytest.mark.parametrize("by", ["query_type", "generator", "length", "time", "rule"])
+def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
+    version = _version(graded)
+    with graded.store.reading() as connection:
+        shown = agreement_page(PairSource(connection), version_id=version.id, by=by)
+        for one in shown.result.slices:
+            cell = Cell("label", version.id, by=by, slice=one.name)
+            assert len(answers_in(connection, cell)) == one.n
+            assert cell_words(connection, cell).endswith(f", people, {by.replace('_', ' ')} {one.name}")
+
+
+@on_sqlite
+def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> None:
+    version = _version(graded)
+    with graded.store.reading() as connection:
+        first = answers_in(connection, Cell("label", version.id))[0]
+    graded.review(first, "lead", label=BAD, stage="adjudication")
+    with graded.store.reading() as connection:
+        cells = [
+            Cell("label", version.id, people="hallucinated", counted=CountedGrades(human=human))
+            for human in ("gold", "majority")
+        ]
+        with_gold, without = (answers_in(connection, cell) for cell in cells)
+    assert first in with_gold
+    assert set(with_gold) - set(without) <= {first}

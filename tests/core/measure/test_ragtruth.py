@@ -1,0 +1,272 @@
+"""Agreement of seven recorded detectors with people, against other people's implementations and a plain loop."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.domain import Estimate
+from judgeboard.imports.importing import import_file
+from judgeboard.measure.agreement import every_judge, measure_agreement
+from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
+from judgeboard.measure.ratings import PairSource
+from judgeboard.reports.stats import stats
+from judgeboard.stats.estimates import two_decimals
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.opening import open_store
+from judgeboard.store.overview import count_labels, count_responses
+from judging_log import address
+from recordings import DETECTORS, records
+from shared_answers import published
+
+pytestmark = pytest.mark.shared
+
+SCORED = ("approach_1_modernbert", "baseline_nli", "track_a_deberta", "track_b_modernbert")
+BAD = "hallucinated"
+
+
+@pytest.fixture(scope="module")
+def table(ragtruth: Store) -> list[AgreementResult]:
+    with ragtruth.reading() as connection:
+        return list(every_judge(connection))
+
+
+class Graded:
+    """The same pairs, read from the files by hand: one row per answer that a detector judged."""
+
+    def __init__(self, folder: Path, detector: str) -> None:
+        people = {row["response_id"]: row for row in records(folder / "ragtruth.human.jsonl.gz")}
+        answers = {row["id"]: row for row in records(folder / "ragtruth.responses.jsonl.gz")}
+        verdicts = [row for row in records(folder / "ragtruth.judgements.jsonl.gz") if row["judge"] == detector]
+        said = [people[row["response_id"]] for row in verdicts]
+        self.people = np.array([row["label"] for row in said])
+        self.judge = np.array([row["label"] for row in verdicts])
+        self.people_scores = np.array([row["groundedness"] for row in said], dtype=float)
+        self.scores = np.array([row.get("groundedness") for row in verdicts], dtype=float)
+        of = [answers[row["response_id"]] for row in verdicts]
+        self.types = np.array([row["query_type"] for row in of])
+        evidence = [json.dumps([row["query"], row["context"]]) for row in of]
+        self.groups = np.unique(evidence, return_inverse=True)[1]
+
+
+@pytest.fixture(scope="module")
+def by_hand(shared: Path) -> Mapping[str, Graded]:
+    return {detector: Graded(shared / "data", detector) for detector in DETECTORS}
+
+
+def rows_of(table: list[AgreementResult], detector: str, grade: str) -> dict[str | None, Any]:
+    (whole,) = (each for each in table if (each.title, each.grade) == (f"{detector} v1", grade))
+    return {None: whole} | {each.name: each for each in whole.slices}
+
+
+def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementResult]) -> None:
+    with ragtruth.reading() as connection:
+        assert count_responses(connection) == 2912
+        assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
+        report = stats(connection)
+        reviews = PairSource(connection).reviews
+    assert report.judgments == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
+    assert len(np.unique(reviews.response_ids)) == 2912
+    assert {each.title for each in table} == {f"{name} v1" for name in DETECTORS}
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_label_figures_equal_those_of_scikit_learn(
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix, recall_score, roc_auc_score
+
+    known = by_hand[detector]
+    for query_type, row in rows_of(table, detector, "label").items():
+        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        people, judge, scores = known.people[chosen], known.judge[chosen], known.scores[chosen]
+        statistics = shown_statistics(row.statistics)
+        labels = [BAD, "grounded"]
+        assert row.n == len(people)
+        assert statistics["agreement"].value == pytest.approx(accuracy_score(people, judge), abs=1e-9)
+        assert statistics["kappa"].value == pytest.approx(cohen_kappa_score(people, judge), abs=1e-9)
+        if query_type is None:
+            assert row.confusion.counts == tuple(map(tuple, confusion_matrix(people, judge, labels=labels).tolist()))
+        assert statistics["missed"].value == pytest.approx(1 - recall_score(people, judge, pos_label=BAD), abs=1e-9)
+        assert statistics["false_alarms"].value == pytest.approx(
+            1 - recall_score(people, judge, pos_label="grounded"), abs=1e-9
+        )
+        if detector in SCORED:
+            assert statistics["auroc"].value == pytest.approx(roc_auc_score(people == BAD, -scores), abs=1e-9)
+        else:
+            assert statistics["auroc"].value is None
+
+
+@pytest.mark.parametrize("detector", SCORED)
+def test_score_figures_equal_those_of_scipy(
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    from scipy.stats import pearsonr, spearmanr
+
+    known = by_hand[detector]
+    for query_type, row in rows_of(table, detector, "groundedness").items():
+        chosen = np.ones(len(known.types), dtype=bool) if query_type is None else known.types == query_type
+        people, scores = known.people_scores[chosen], known.scores[chosen]
+        statistics = row.statistics
+        assert row.n == len(people)
+        assert statistics["pearson"].value == pytest.approx(pearsonr(people, scores).statistic, abs=1e-9)
+        assert statistics["spearman"].value == pytest.approx(spearmanr(people, scores).statistic, abs=1e-9)
+        assert statistics["mean_absolute_difference"].value == pytest.approx(np.abs(people - scores).mean(), abs=1e-9)
+        assert statistics["bias"].value == pytest.approx((scores - people).mean(), abs=1e-9)
+
+
+def test_detectors_that_gave_no_score_have_no_groundedness_row_filled_in(table: list[AgreementResult]) -> None:
+    for detector in set(DETECTORS) - set(SCORED):
+        assert rows_of(table, detector, "groundedness")[None].n == 0
+
+
+@pytest.mark.parametrize("detector", ["approach_1_modernbert", "track_b_large"])
+def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
+    table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
+) -> None:
+    known = by_hand[detector]
+    people, judge = known.people == BAD, known.judge == BAD
+
+    def kappa(rows: np.ndarray[Any, Any]) -> float:
+        p, j = people[rows], judge[rows]
+        expected = p.mean() * j.mean() + (1 - p.mean()) * (1 - j.mean())
+        return float(((p == j).mean() - expected) / (1 - expected))
+
+    row = rows_of(table, detector, "label")[None]
+    assert row.statistics["kappa"].unit == "evidence group"
+    same_interval(row.statistics["kappa"], known, kappa)
+    same_interval(row.statistics["agreement"], known, lambda rows: float((people[rows] == judge[rows]).mean()))
+    same_interval(
+        shown_statistics(row.statistics)["missed"], known, lambda rows: float((~judge[rows][people[rows]]).mean())
+    )
+
+
+def test_score_intervals_equal_a_plain_bootstrap_over_evidence_groups(
+    table: list[AgreementResult], by_hand: Mapping[str, Graded]
+) -> None:
+    known = by_hand["track_b_modernbert"]
+    people, scores = known.people_scores, known.scores
+    statistics = rows_of(table, "track_b_modernbert", "groundedness")[None].statistics
+    assert "influence function" in (statistics["pearson"].method or "")
+    same_interval(statistics["pearson"], known, lambda rows: float(np.corrcoef(people[rows], scores[rows])[0, 1]))
+    same_interval(
+        statistics["mean_absolute_difference"], known, lambda rows: float(np.abs(people[rows] - scores[rows]).mean())
+    )
+
+
+def same_interval(estimate: Estimate, known: Graded, statistic: Callable[[np.ndarray[Any, Any]], float]) -> None:
+    """The bounds of 3,000 resamples of whole groups are right to about two hundredths of the interval."""
+    random = np.random.default_rng(7)
+    members = [np.flatnonzero(known.groups == group) for group in range(known.groups.max() + 1)]
+    draws = [
+        statistic(np.concatenate([members[group] for group in random.integers(0, len(members), len(members))]))
+        for _ in range(3_000)
+    ]
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert abs(estimate.low - low) < 0.07 * (high - low)
+    assert abs(estimate.high - high) < 0.07 * (high - low)
+
+
+def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tmp_path: Path, shared: Path) -> None:
+    """The eighth judge is right where no other was asked, and repeats one of them elsewhere."""
+    shutil.copyfile(ragtruth_file, tmp_path / "ragtruth.db")
+    people, verdicts = (records(shared / "data" / f"ragtruth.{part}.jsonl.gz") for part in ("human", "judgements"))
+    labels = {row["response_id"]: row["label"] for row in people}
+    labels |= {row["response_id"]: row["label"] for row in verdicts if row["judge"] == DETECTORS[0]}
+    rows = [{"response_id": each, "judge": "eighth", "label": label} for each, label in labels.items()]
+    (tmp_path / "eighth.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    store = open_store(tmp_path / "ragtruth.db")
+    import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
+    with store.reading() as connection:
+        eighth = next(each for each in list_versions(connection) if each.name == "eighth")
+        page = agreement_page(PairSource(connection), version_id=eighth.id)
+    results = [measure_agreement(store, judge_versions=["eighth"]), measure_agreement(store, of="judges")]
+    store.close()
+    assert page.result is not None
+    assert (page.result.title, page.result.n) == ("eighth v1", 2912)
+    assert (page.same_answers.n, page.same_answers.left_out) == (1344, ())
+    assert {each.name: each.n for each in page.same_answers.versions} == {
+        f"{name} v1": 1344 for name in (*DETECTORS, "eighth")
+    }
+    kappa = {each.name: two_decimals(each.statistics["kappa"].value or 0) for each in page.same_answers.versions}
+    assert kappa["eighth v1"] == kappa[f"{DETECTORS[0]} v1"] == "0.56"
+    for notes in (page.notes, *(each.notes for each in results)):
+        (note,) = [each.text for each in notes if each.code == "correlated_judges"]
+        assert note.startswith("On the 1,344 answers that both judges and people graded, ")
+        assert note.endswith(" (kappa 1.00) than with people (0.56 and 0.56): they may share the same errors.")
+
+
+def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
+    row = rows_of(table, "approach_1_modernbert", "label")[None]
+    words = row.sentence
+    assert words.startswith("On all 1,344 answers with a usable verdict, judge and people agree on 79 % [77, 82].")
+    assert "Cohen's kappa is 0.56 [0.51, 0.61]." in words
+    assert words.endswith(
+        "The judge misses 24 % [20, 28] of bad answers and raises a false alarm on 19 % [16, 22] of good ones."
+    )
+    with ragtruth.reading() as connection:
+        version = next(each for each in list_versions(connection) if each.title == row.title)
+        page = agreement_page(PairSource(connection), version_id=version.id)
+    assert page.result is not None
+    assert (page.result.statistics, page.result.confusion) == (row.statistics, row.confusion)
+    assert page.same_answers.n == 1344
+    assert [each.name for each in page.same_answers.versions] == [f"{name} v1" for name in DETECTORS]
+    assert (page.over_time, page.without_time) == ((), 1344)
+    assert page.result.left_out["without_verdict"] == 1568
+
+
+@pytest.mark.parametrize(
+    ("detector", "brier"),
+    [
+        ("track_b_modernbert", 0.1373),
+        ("approach_1_modernbert", 0.1472),
+        ("track_a_deberta", 0.1506),
+        ("baseline_nli", 0.5923),
+    ],
+)
+def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult], detector: str, brier: float) -> None:
+    (result,) = [each for each in table if each.title == f"{detector} v1" and each.grade == "label"]
+    assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
+
+
+def test_commands_on_imported_files_alone_give_the_published_validity_figures(
+    ragtruth: Store, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*words: str) -> Any:
+        assert run([*words, "--db", address(ragtruth), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
+    rates = printed("labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
+    assert rates["low"] == rates["value"] == rates["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
+    assert rates["judge_share"]["value"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
+    for name, value in expected["agreement_all_truth"].items():
+        assert rates["in_all_answers"][name]["value"] == pytest.approx(value, abs=1e-6)
+    for of_type in rates["slices"]:
+        known = expected[f"ppi_tuned_{of_type['name']}"]
+        shares = of_type["value"], of_type["judge_share"]["value"]
+        assert shares == pytest.approx((known["truth"], known["judge"]), abs=1e-6)
+    for name, reach, by_lot, explained in (
+        (judge, "0.1", 84, 0.4065),
+        ("approach_1_modernbert", "0.05", 282, 0.3184),
+        ("track_a_deberta", "0.03", 571, 0.3147),
+        ("baseline_nli", "0.02", 839, 0.0105),
+    ):
+        (plan,) = printed("labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
+        assert (plan["by_lot"], round(plan["explained"], 4)) == (by_lot, explained)
+        known = published(shared / "data", "e5_calibration")[name]
+        calibrated = printed("labels", "calibrate", "--judge-version", name)
+        line = [calibrated["score_map"][each] for each in ("slope", "offset")]
+        assert line == pytest.approx(known["platt_all"], abs=1e-6)
+        assert dict(calibrated["meaning"])[0.7]["value"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
+        errors = calibrated["brier_before"], calibrated["ece_before"], calibrated["constant_brier"]
+        assert errors == pytest.approx((known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6)

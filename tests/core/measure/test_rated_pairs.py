@@ -1,0 +1,241 @@
+"""Agreement on pairs: one preference per person, contradictions, unusable verdicts, and gold on its own aspect."""
+
+from typing import Any
+
+import pytest
+
+from engines import on_sqlite
+from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reports.agreement import report_page
+from judgeboard.reports.front_page import LogSummary, log_summary
+from judgeboard.stats.pair_orders import INCONSISTENT_AS, InconsistentAs, UnusableAs
+from judgeboard.store.engine import Store
+from judgeboard.store.pairs import store_pairs
+from judgeboard.store.preferences import PreferenceOf, store_preferences
+from pair_log import add_pairs, people_say, prefer_outside, record
+
+
+def measure(store: Store, **choice: Any) -> AgreementResult:
+    return measure_agreement(store, unit="pairs", **choice)
+
+
+def log_of(store: Store, result: AgreementResult) -> LogSummary:
+    with store.reading() as connection:
+        return log_summary(connection, [result])
+
+
+def people_say_of_aspects(store: Store, pair_id: int, **sides: Preference) -> None:
+    aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
+    preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
+    with store.writing() as connection:
+        store_preferences(connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in preferences])
+
+
+@pytest.fixture
+def rated(store: Store, fill_once: Any) -> Store:
+    """Fourteen pairs: people are tied on one, and a judge changes once, is unusable once, and leaves one out."""
+    fill_once("fourteen rated pairs", store, fill)
+    return store
+
+
+def fill(store: Store) -> None:
+    pairs = add_pairs(store, 14)
+    record(store, pairs[:13], {"ab": "aaaaaaaaaaab-", "ba": "aaaaaaaaaaaab"})
+    for place, pair in enumerate(pairs):
+        people_say(store, pair, *("ab" if place == 0 else "aa"))
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("inconsistent", "right", "n", "left_out"),
+    [
+        ("net", 10 / 11, 11, {}),  # A and B make a tie, which people did not prefer
+        ("drop", 1, 10, {"inconsistent": 1}),
+        ("wrong", 10 / 11, 11, {}),
+        ("tie", 10 / 11, 11, {}),
+    ],
+)
+def test_pairs_without_a_verdict_are_left_out_by_reason(
+    rated: Store, inconsistent: InconsistentAs, right: float, n: int, left_out: dict[str, int]
+) -> None:
+    result = measure(rated, inconsistent=inconsistent)
+    assert (result.n, result.statistics["agreement"].value) == (n, pytest.approx(right))
+    assert result.left_out == {"ties": 1, "without_verdict": 1, "unusable": 1, **left_out}
+    assert result.inconsistent == inconsistent
+
+
+@on_sqlite
+def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
+    for inconsistent in INCONSISTENT_AS:
+        result = measure(rated, inconsistent=inconsistent, by="query_type")
+        assert result.sentence.startswith("On 9 % of the pairs the verdicts in the two orders differ.")
+        changed = result.statistics["changed_with_order"]
+        assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
+        (part,) = result.slices
+        assert part.statistics["changed_with_order"] == changed
+        assert "Preference changed with the order" in report_page([result], log_of(rated, result))
+
+
+@on_sqlite
+@pytest.mark.parametrize("unusable", ["tie", "wrong"])
+def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_figures(
+    rated: Store, unusable: UnusableAs
+) -> None:
+    result = measure(rated, unusable=unusable, by="query_type")
+    assert result.left_out == {"ties": 1, "without_verdict": 1}
+    assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
+    assert {result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")} == {12}
+    assert "On 12 pairs that people graded, judge and people agree on 83 %" in result.sentence
+    assert "1 unusable verdict counts as" in result.sentence
+    (part,) = result.slices
+    assert (part.n, part.statistics["agreement"]) == (12, result.statistics["agreement"])
+    assert result.confusion is not None
+    assert sum(map(sum, result.confusion.counts)) == 12
+
+
+@on_sqlite
+def test_a_wrong_verdict_agrees_with_no_person_in_the_annotator_test(store: Store) -> None:
+    pairs = add_pairs(store, 40)
+    record(store, pairs, {"ab": "-" * 10 + "a" * 30, "ba": "a" * 40})
+    for pair in pairs:
+        people_say(store, pair, *"aab")
+    dropped, wrong = (measure(store, unusable=each, epsilon=0.2).alt_test for each in ("drop", "wrong"))
+    assert dropped is not None
+    assert wrong is not None
+    assert (dropped.n, wrong.n) == (30, 40)
+    assert dropped.rho.value is not None
+    assert wrong.rho.value is not None
+    assert wrong.rho.value < dropped.rho.value
+
+
+@on_sqlite
+def test_intervals_resample_questions_not_pairs(store: Store) -> None:
+    """On 20 questions with 8 pairs each, the judge is right on all pairs of a question or on none."""
+    items = [
+        Pair("bench", f"q{question}-{place}", f"Question {question}?", f"left {place}", f"right {place}")
+        for question in range(20)
+        for place in range(8)
+    ]
+    with store.writing() as connection:
+        pairs = store_pairs(connection, items).new
+    record(store, pairs, dict.fromkeys(("ab", "ba"), ("a" * 8 + "b" * 8) * 10))
+    for pair in pairs:
+        people_say(store, pair, "a")
+    result = measure(store)
+    for name in ("agreement", "ac1", "changed_with_order"):
+        assert (result.statistics[name].n, result.statistics[name].unit) == (160, "question")
+    agreement = result.statistics["agreement"]
+    assert agreement.low is not None
+    assert agreement.high is not None
+    assert agreement.high - agreement.low > 0.4, "20 answers, not 160"
+    assert measure(store, of="repeats").statistics["self_consistency"].unit == "question"
+
+
+@on_sqlite
+def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first")  # contradicts itself on every pair
+    record(store, pairs[:11], {"ab": "a" * 11, "ba": "a" * 10 + "-"}, name="second")
+    result = measure(store, of="judges", by="query_type")
+    assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
+    assert result.left_out == {"one_judge": 2, "few_usable": 1}
+    assert result.n + sum(result.left_out.values()) == 24, "every pair in every order that any judge was asked about"
+    assert result.rater_pairs[0].n == result.slices[0].n == 21
+    assert result.sentence.startswith("On the 21 comparisons that two judge versions or more rated")
+
+
+def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:
+    pairs = add_pairs(store, 10, gold=Preference.B)
+    record(store, pairs, {"ab": "b" * 10})
+    for pair in pairs:
+        people_say(store, pair, "a", "a")
+    assert measure(store).statistics["agreement"].value == 1
+    assert measure(store, human="majority").statistics["agreement"].value == 0
+    people = measure(store, of="people")
+    assert [each.statistics["agreement"].value for each in people.against_gold] == [0, 0]
+    record(store, pairs, {"ab": "b" * 10}, aspect="style", name="stylist")
+    for pair in pairs:
+        people_say_of_aspects(store, pair, overall=Preference.A, style=Preference.B)
+    assert measure(store, aspect="style", judge_versions=["stylist"]).statistics["agreement"].value == 1
+    assert measure(store, of="people", aspect="style").against_gold == ()
+
+
+@on_sqlite
+def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
+    pairs = add_pairs(store, 10)
+    record(store, pairs, {"ab": "a" * 10})
+    mara = ensure_reviewer(store, "page", "mara")
+    for pair in pairs:
+        people_say(store, pair, "b")
+        prefer_outside(store, pair, mara, Preference.A, f"first-{pair}")
+        prefer_outside(store, pair, mara, Preference.B, f"second-{pair}", seen=("judge", "people"))
+    (revealed_id,) = add_pairs(store, 1, first=10)
+    people_say(store, revealed_id, "b")
+    prefer_outside(store, revealed_id, mara, Preference.B, "told", seen=("judge", "people"))
+    result = measure(store, of="people")
+    assert (result.n, result.statistics["agreement"].value) == (10, 0)
+    assert result.left_out == {"one_person": 1, "revealed": 1}
+
+
+def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "aaaaaabbbbt-", "ba": "aaaaaabbbata"}, name="two")
+    result = measure(store, of="repeats")
+    assert (result.n, result.left_out) == (11, {"incomplete": 1})
+    assert result.statistics["self_consistency"].value == pytest.approx(10 / 11)
+    assert result.rater_pairs[0].first == "A shown first"
+    record(store, pairs, {"ab": "a" * 12}, name="once")
+    with pytest.raises(NotFound, match="one order only"):
+        measure(store, of="repeats", judge_versions=["once"])
+
+
+@on_sqlite
+def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(store: Store) -> None:
+    (pair,) = add_pairs(store, 1)
+    people_say_of_aspects(store, pair, depth=Preference.A, style=Preference.B)
+    with pytest.raises(BadInput, match="--aspect: depth, style"):
+        measure(store, of="people")
+    with pytest.raises(NotFound, match="there is no review of the aspect 'sense'; known aspects: depth, style"):
+        measure(store, of="people", aspect="sense")
+
+
+@on_sqlite
+def test_unusable_verdicts_are_counted_by_verdict(store: Store) -> None:
+    """One pair was not asked with B first."""
+    pairs = add_pairs(store, 14, query_type="sql")
+    record(store, pairs, {"ab": "aaaaaabbbbbb--", "ba": "aaaabbbbbba-- "})
+    for place, pair in enumerate(pairs):
+        people_say(store, pair, *("aa" if place < 6 else "bb"))
+    result = measure(store, by="query_type")
+    for figures in (result.statistics, result.slices[0].statistics):
+        unusable = figures["unusable_verdicts"]
+        assert (unusable.value, unusable.n) == (pytest.approx(4 / 27), 27)
+    assert result.left_out == {"unusable": 3}
+    page = report_page([result], log_of(store, result))
+    assert "Unusable verdicts</td>" in page, "a judge may be asked in one order only"
+
+
+@on_sqlite
+def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "aaaaaaaaaab-"})
+    for pair in pairs:
+        people_say(store, pair, *"aa")
+    figures = measure(store).statistics
+    assert not [name for name in figures if name.endswith("_first")]
+    assert (figures["unusable_verdicts"].value, figures["unusable_verdicts"].n) == (pytest.approx(1 / 12), 12)
+
+
+@on_sqlite
+def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
+    for pair in pairs:
+        people_say(store, pair, "a")
+    dropped = measure(store, inconsistent="drop")
+    assert (dropped.n, dropped.left_out) == (1, {"inconsistent": 11})
+    assert "Grade" not in dropped.sentence

@@ -1,0 +1,89 @@
+"""What a number of several raters opens is what it counts."""
+
+from typing import Any
+
+import pytest
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.errors import BadInput
+from judgeboard.measure.agreement import measure_agreement, stand_in_test
+from judgeboard.measure.cells import ALL, Cell, answers_in, cell_words
+from judgeboard.store.judge_versions import list_versions
+
+
+@pytest.fixture
+def case(graded_once: Any) -> GradedLog:
+    """Two judges and three people on 40 answers of two types, some of them settled, some served again."""
+    return graded_once("two judges and three people", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
+    ids = [*log.answers(24, query_type="sql"), *log.answers(16)]
+    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(log.version("one"), labels)
+    log.say(log.version("two"), dict(list(labels.items())[:30]))
+    log.reviews(labels, "mara")
+    log.reviews(dict(list(labels.items())[5:35]), "jon")
+    log.reviews(dict(list(labels.items())[:12]), "lee")
+    log.reviews(dict(list(labels.items())[:5]), "jon")
+    log.review_again(ids[5:11], "jon", label=BAD)
+    log.review_all(ids[:13], "lead", label=GOOD, stage="adjudication")
+
+
+def opened(log: GradedLog, *cell: object) -> int:
+    with log.store.reading() as connection:
+        raters, grade, first, second, *part = cell
+        asked = Cell(grade, first, second, raters, **dict(zip(("by", "slice"), part, strict=False)))  # type: ignore[arg-type]
+        assert cell_words(connection, asked).startswith("label · ")
+        return len(answers_in(connection, asked))
+
+
+@on_sqlite
+def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
+    ids = case.reviewers
+    result = measure_agreement(case.store, of="people", by="query_type")
+    assert opened(case, "people", "label", ALL, ALL) == result.n
+    for pair in result.rater_pairs:
+        assert opened(case, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
+    for one in result.slices:
+        assert opened(case, "people", "label", ALL, ALL, "query_type", one.name) == one.n
+    (twice,) = result.self_agreement
+    assert opened(case, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
+    for rater in result.against_gold:
+        assert opened(case, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
+
+
+@on_sqlite
+def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
+    result = measure_agreement(case.store, of="judges")
+    (pair,) = result.rater_pairs
+    with case.store.reading() as connection:
+        versions = {each.title: each for each in list_versions(connection)}
+    one, two = (versions[each.title].id for each in result.judge_versions)
+    assert opened(case, "judges", "label", one, two) == pair.n == opened(case, "judges", "label", ALL, ALL) == 30
+    with case.store.reading() as connection:
+        test = stand_in_test(connection, versions[pair.first], "label", 0.2)
+    for person in test.people:
+        assert opened(case, "standin", "label", one, case.reviewers[person.name]) == person.n
+
+
+def test_what_names_no_raters_is_refused() -> None:
+    with pytest.raises(BadInput, match="raters must be one of"):
+        Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="slices must be by query_type"):
+        Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]
+
+
+@on_sqlite
+def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
+    ids = [*log.answers(14, metadata={"user": {"plan": "free"}}), *log.answers(12, metadata={"user": {"plan": 3}})]
+    ids += log.answers(11)
+    log.say(log.version("one"), {each: {"label": BAD if each % 2 else GOOD} for each in ids})
+    for person in ("mara", "jon"):
+        log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
+    for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
+        result = measure_agreement(log.store, of=of, by="metadata.user.plan")
+        assert {each.name: each.n for each in result.slices} == {"free": 14, "3": 12, "(no value)": 11}
+        for each in result.slices:
+            assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each.name) == each.n

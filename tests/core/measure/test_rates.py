@@ -1,0 +1,913 @@
+"""How many of all answers are bad: worked examples on RAGTruth by the command, and logs made by hand."""
+
+import json
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import insert
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import Decision, FlagState, Status
+from judgeboard.errors import BadInput
+from judgeboard.flags.rules import sampling_number
+from judgeboard.imports.importing import import_file
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.rates import RateResult, measure_rate
+from judgeboard.measure.samples import SampledLabels, sampled_labels
+from judgeboard.measure.versus import BothJudged
+from judgeboard.reports.rates import rate_lines, rate_notes
+from judgeboard.stats.estimates import percent
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.means import mean_interval
+from judgeboard.stats.rates import Stratum, rate
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM
+from judging_log import address
+from recordings import records
+
+JUDGE = "track_b_modernbert"
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SIX_DIGITS = 5.1e-7
+
+
+def _imported(
+    store: Store, shared: Path, folder: Path, share: float, labelled: Callable[[dict[str, Any]], bool]
+) -> None:
+    """Import RAGTruth with the verdicts of one judge, and the labels of some of the answers that it judged."""
+    data = shared / "data"
+    verdicts = {
+        row["response_id"]: row for row in records(data / "ragtruth.judgements.jsonl.gz") if row["judge"] == JUDGE
+    }
+    people = [row for row in records(data / "ragtruth.human.jsonl.gz") if row["response_id"] in verdicts]
+    people = [row for row in people if labelled(verdicts[row["response_id"]])]
+    with store.writing() as connection:
+        set_setting(connection, "random_share", share, "test")
+    import_file(store, data / "ragtruth.responses.jsonl.gz", rejected=folder / "rejected.jsonl")
+    for name, kind, rows in (("verdicts", "verdicts", verdicts.values()), ("people", "grades", people)):
+        file = folder / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        import_file(store, file, kind=kind, rejected=folder / "rejected.jsonl")
+
+
+def _drawn(row: dict[str, Any], share: float) -> bool:
+    return sampling_number("judgeboard", "default", str(row["response_id"])) < share
+
+
+@pytest.fixture
+def example_a(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+    """Labels by lot: the random sample of 15 %."""
+    by_lot = lambda new: _imported(new, shared, tmp_path, 0.15, lambda row: _drawn(row, 0.15))  # noqa: E731
+    fill_once("rates a", sqlite_store, by_lot)
+    return sqlite_store
+
+
+@pytest.fixture
+def example_b(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Store:
+    """Everything that the judge calls bad is labelled, and the random sample of 5 %."""
+    chosen = lambda row: row["label"] == "hallucinated" or _drawn(row, 0.05)  # noqa: E731
+    fill_once("rates b", sqlite_store, lambda new: _imported(new, shared, tmp_path, 0.05, chosen))
+    return sqlite_store
+
+
+@pytest.fixture
+def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def command(store: Store, *words: str) -> Any:
+        assert run(["labels", "rate", "--db", address(store), "--json", *words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return command
+
+
+@pytest.fixture
+def expected(shared: Path) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads((shared / "reading" / "validity-expected.json").read_text())["e1_rate"]
+    return known
+
+
+def same(found: Any, known: Any) -> None:
+    for name in ("value", "low", "high"):
+        assert found[name] == pytest.approx(known[name], abs=SIX_DIGITS)
+
+
+@pytest.mark.shared
+def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any, expected: Any) -> None:
+    found = rate_json(example_a)
+    same(found, expected["verdict_strata_mover_process_by_group"])
+    assert found["design_effect"] == pytest.approx(1.298725, abs=SIX_DIGITS)
+    assert (found["n_labelled"], found["n_answers"], found["extras"]) == (193, 1344, 0)
+    assert found["sentence"] == (
+        "About 38 % of all answers are bad (95 % CI 32–44 %); 193 labels, 1,344 answers with a usable verdict."
+    )
+    assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found["strata"]] == [
+        ("good", 896, 135, 22),
+        ("bad", 448, 58, 47),
+    ]
+    alone = found["judge_share"]
+    assert (alone["value"], alone["n"]) == (pytest.approx(1 / 3), 1344)
+    by_answer = share_intervals([448], [1344])[0]
+    assert alone["low"] < (by_answer.low or 0), "answers of one evidence group are alike"
+    assert alone["high"] > (by_answer.high or 1)
+    assert "chance only" in alone["method"]
+    same(found["labels_only"], expected["labels_only_wilson"])
+    these = rate_json(example_a, "--target", "these")
+    same(these, expected["poststratified_these_mover"])
+    assert these["judge_share"]["low"] == these["judge_share"]["high"] == pytest.approx(1 / 3), (
+        "nothing is left to chance"
+    )
+    elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
+    same(elsewhere, expected[f"rogan_gladen_{JUDGE}"])
+    assert elsewhere["sentence"].startswith("About 41 % of all answers are bad")
+    assert elsewhere["sentence"].endswith(
+        "if the judge errs as often on them as on the answers of random sample; 193 labels from there, 1,344 answers "
+        "with a usable verdict here."
+    )
+    assert (elsewhere["strata"], elsewhere["in_all_answers"]) == ([], {}), "these labels changed nothing"
+
+
+@pytest.mark.shared
+def test_all_flagged_and_a_random_sample_give_the_published_rate(
+    example_b: Store, rate_json: Any, expected: Any
+) -> None:
+    found = rate_json(example_b)
+    same(found, expected["stratified_flag_process_mover_by_group"])
+    assert found["design_effect"] == pytest.approx(1.20607, abs=SIX_DIGITS)
+    same(rate_json(example_b, "--target", "these"), expected["stratified_flag_these_mover"])
+    for place, name in (("in_all_answers", "weighted"), ("in_graded_answers", "unweighted")):
+        for figure, value in expected[f"agreement_labelled_{name}"].items():
+            assert found[place][figure]["value"] == pytest.approx(value, abs=SIX_DIGITS)
+    recall = rate_json(example_b, "--target", "these")["in_all_answers"]["sensitivity"]
+    assert (recall["value"], recall["low"], recall["high"]) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+    assert found["labels_only"]["value"] == pytest.approx(0.741414, abs=SIX_DIGITS)
+    agreement = measure_agreement(example_b, judge_versions=[JUDGE])
+    for figure, each in found["in_graded_answers"].items():
+        assert each["value"] == pytest.approx(agreement.graded[figure].value)
+        assert agreement.statistics[figure].value == found["in_all_answers"][figure]["value"], "the headline"
+    assert agreement.sentence.startswith(
+        "In all 1,344 answers with a usable verdict, judge and people agree on 82 % [73, 88]."
+    )
+    assert agreement.sentence.endswith(
+        "The figures rest on all 448 flagged answers and on a random sample of 47 of the other 896. For comparison "
+        "only: on the 495 graded answers, which are no random sample, agreement is 80 % and kappa is 0.36."
+    )
+    assert (found["in_all_answers"]["kappa"]["low"], found["in_all_answers"]["kappa"]["high"]) == pytest.approx(
+        (0.4455, 0.7340), abs=5.1e-5
+    )
+
+
+@pytest.mark.shared
+def test_slices_are_measured_with_their_own_strata(example_a: Store, rate_json: Any) -> None:
+    found = rate_json(example_a, "--by", "query_type")
+    assert {each["name"]: each["n_answers"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
+    for each in found["slices"]:
+        alone = rate_json(example_a, "--where", f"query_type={each['name']}")
+        assert (each["value"], each["low"], each["high"]) == (alone["value"], alone["low"], alone["high"])
+
+
+@pytest.fixture
+def judged(log: GradedLog) -> list[int]:
+    """Forty answers, of which the judge calls every fourth bad; its scores flag none of them."""
+    ids = log.answers(40)
+    judge(log, ids)
+    return ids
+
+
+def judge(log: GradedLog, ids: list[int]) -> None:
+    verdicts = {each: {"label": BAD if place % 4 == 0 else GOOD, "groundedness": 0.9} for place, each in enumerate(ids)}
+    log.say(log.version(), verdicts)
+
+
+def flag(log: GradedLog, ids: Collection[int], rule: str = "random_sample", severity: float = 0.0) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOW, "state": FlagState.OPEN}
+    rows = [row | {"response_id": each, "raise_key": f"{rule} {each}", "severity": severity} for each in ids]
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), rows)
+
+
+def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> None:
+    log.reviews({each: {"label": BAD if each in bad else GOOD} for each in ids})
+
+
+def strata_in(result: RateResult) -> list[tuple[str, str | None, int, int]]:
+    return [(each.picked, each.verdict, each.N, each.n) for each in result.strata]
+
+
+@on_sqlite
+def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged: list[int]) -> None:
+    label(log, judged, judged[:7])
+    result = measure_rate(log.store, target="these")
+    assert (result.value, result.low, result.high) == (0.175, 0.175, 0.175)
+    assert result.sentence == "18 % of these 40 answers are bad; 40 labels, 40 answers with a usable verdict."
+    app = measure_rate(log.store)
+    assert app.value == 0.175
+    assert app.low is not None
+    assert app.low < 0.175
+
+
+@on_sqlite
+def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:10], "low_groundedness", 0.5)
+    label(log, judged[:10], judged[:6])
+    result = measure_rate(log.store)
+    assert result.value is None
+    low, high = result.bounds or (0, 1)
+    assert 0 < low < 0.15, "the ends carry the error of the labels"
+    assert 0.9 < high < 1
+    assert result.to_label is not None
+    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
+    assert result.sentence == (
+        f"The share of bad answers is between {percent(low)} and {percent(high)} (95 % confidence), whatever the "
+        "unlabelled answers that no rule flagged are: none of the 30 answers that no rule flagged has a label of a "
+        "random sample. Label all of them."
+    )
+    assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
+    flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
+    assert measure_rate(log.store).sentence == result.sentence
+
+
+@on_sqlite
+def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:10], "low_groundedness", 0.5)
+    flag(log, judged[5:25])
+    label(log, judged[:25], judged[:6])
+    result = measure_rate(log.store)
+    assert result.extras == 0
+    assert result.n_labelled == 25
+    assert result.value == pytest.approx(6 / 40)
+
+
+@on_sqlite
+def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLog) -> None:
+    few, many = (log.answers(120, query_type=name) for name in ("few", "many"))
+    verdicts = {each: {"label": BAD if at < 60 else GOOD} for ids in (few, many) for at, each in enumerate(ids)}
+    log.say(log.version(), verdicts)
+    flag(log, [*few[:60], *many[:60]], "low_groundedness")
+    flag(log, [*few[60:62], *many[60:90]])
+    label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
+    alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
+    low, high = alone.bounds or (0, 0)
+    assert (alone.value, alone.low, low < 0.8, high) == (None, None, True, 1)
+    assert alone.sentence == (
+        f"Between {percent(low)} and 100 % of the answers of few are bad (95 % CI): only 2 of the 60 answers that no "
+        "rule flagged have a label of a random sample. Label the other 58."
+    )
+    by_type = measure_rate(log.store, by="query_type")
+    part, whole = by_type.slices
+    assert (part.bounds, part.value) == (alone.bounds, None)
+    assert whole.low is not None
+    lines = list(rate_lines(by_type))
+    [row] = [each for each in lines if each.startswith("few  ")]
+    assert f" {percent(low)[:-2]} to 100 % " in row
+    assert (
+        "few: only an interval, because the value would be near one end of it: 60 answers that no rule flagged have 2 "
+        "labels, at least 10 needed."
+    ) in lines
+    label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
+    precision = measure_rate(log.store, target="these").in_all_answers["precision"]
+    assert (precision.value, precision.reason) == (
+        pytest.approx(110 / 120),
+        "no interval: all 120 answers that the judge calls bad are labelled, so the value is exact",
+    )
+
+
+@on_sqlite
+def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[20:])
+    label(log, judged[5:], judged[5:8])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (20, 15)
+    assert (result.warnings[0].code, result.warnings[0].text) == (
+        "picked_labels",
+        "15 labels are not known to be a random sample, so they do not count here.",
+    )
+
+
+@on_sqlite
+def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a_sample(
+    log: GradedLog, judged: list[int]
+) -> None:
+    label(log, judged[:14], judged[:4])
+    these = measure_rate(log.store, target="these")
+    assert these.bounds == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
+    assert these.sentence.startswith(
+        "The share of bad answers is between 10 % and 75 %, whatever the unlabelled answers are: none of the 40 answers"
+    )
+    app = measure_rate(log.store).sentence
+    assert " (95 % confidence), whatever" in app, "a sample of what the app does has an error of its own"
+    assert app.endswith("Label the 26 of them that have no label at all, for a first figure.")
+    assert these.warnings[0].text.endswith("so they count only for the two bounds.")
+    low, high = measure_rate(log.store).bounds or (0, 1)
+    assert 0 < low < 4 / 40
+    assert 30 / 40 < high < 1
+    for grade in ("label", "quality"):
+        of_source = measure_rate(log.store, where=parse_where(["source=log"]), grade=grade).to_label
+        assert of_source is not None
+        assert "--where source=log" in of_source.command, "the queue draws from the answers of the rate"
+    quality = measure_rate(log.store, grade="quality")
+    assert quality.sentence == (
+        "The mean quality is not available: none of the 40 answers has a grade of a random sample."
+    )
+    assert quality.to_label is not None
+    assert quality.to_label.command.endswith("--plan rate --n 40 --grades quality")
+
+
+@on_sqlite
+def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged: list[int]) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
+    half_way = measure_rate(log.store)
+    assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
+    assert half_way.estimate.value is None
+    assert half_way.sentence.endswith(
+        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers have a label, but people "
+        "labelled them first because of the worst scores. They count once the other 5 are labelled."
+    )
+    assert half_way.to_label is not None
+    for lines in (rate_lines(half_way), [measure_agreement(log.store).sentence]):
+        assert half_way.to_label.command in " ".join(lines)
+    label(log, judged[20:25])
+    result = measure_rate(log.store)
+    assert result.extras == 12, "the twelve worst: no drawn answer waits"
+    assert "people labelled them first" not in result.sentence
+    assert {each[0] for each in strata_in(result)} == {"no", "yes"}
+
+
+@on_sqlite
+def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedLog, judged: list[int]) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    items = random_queue(log, judged[15:], rules=["random_sample"])
+    for each in judged[20:36]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (16, 0)
+
+
+@on_sqlite
+def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_sample(
+    log: GradedLog, judged: list[int]
+) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, [*judged[5:25], *judged[30:]])
+    label(log, [*judged[:15], *judged[30:]], [*judged[:6], judged[10]])  # the flags worst first, and all of the others
+    need = measure_rate(log.store).to_label
+    assert need is not None
+    assert need.command == "judgeboard queue create sample --where rule=random_sample --where graded=no --order random"
+    items = random_queue(log, judged[15:25], flagged_only=True, rules=["random_sample"], graded=False)
+    assert len(items) == need.labels
+    *most, last = judged[15:25]
+    for each in most:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    assert measure_rate(log.store).value is None, "the last one may be the worst one that nobody has seen"
+    log.review(last, label=GOOD, queue_item_id=items[last])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (30, 5)
+    # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others 15 of 22.
+    assert result.value == pytest.approx((8 * 0 / 5 + 22 * 2 / 15) / 40)
+
+
+@on_sqlite
+@pytest.mark.parametrize("filters", [{}, {"source": "log"}])
+def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
+    log: GradedLog, judged: list[int], filters: dict[str, str]
+) -> None:
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[5:])
+    label(log, judged[30:], [])
+    where = parse_where([f"{name}={value}" for name, value in filters.items()])
+    queue = parse_where([*(f"{name}={value}" for name, value in filters.items()), "rule=random_sample", "graded=no"])
+    items = random_queue(log, judged[5:30], flagged_only=True, **queue.as_dict())
+    for each in judged[5:20]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store, where=where)
+    assert (result.n_labelled, result.extras) == (25, 0)
+
+
+@on_sqlite
+def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[20:])
+    label(log, judged[20:], judged[20:24])
+    assert measure_rate(log.store).labels_only.low is not None
+    label(log, judged[:5], judged[:5])
+    alone = measure_rate(log.store).labels_only
+    assert (alone.value, alone.low, alone.reason) == (9 / 25, None, "no interval: the labels are no random sample")
+
+
+@on_sqlite
+def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_worst_first(
+    log: GradedLog, judged: list[int]
+) -> None:
+    bad = judged[:8]
+    for place, each in enumerate(judged[:30]):
+        flag(log, [each], "low_groundedness", (30 - place) / 30)
+    flag(log, judged[15:])
+    label(log, judged[:20], bad)
+    before = measure_rate(log.store)
+    assert before.estimate.value is None
+    items = random_queue(log, judged[1::2])
+    for each in judged[1::2]:
+        log.review(each, "jon", label=BAD if each in bad else GOOD, queue_item_id=items[each])
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (20, 10)
+    assert result.estimate.value is not None
+
+
+@on_sqlite
+def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was_decided_before(
+    log: GradedLog, judged: list[int]
+) -> None:
+    flag(log, judged[:30], "low_groundedness", 0.5)
+    items = random_queue(log, judged[4:30], flagged_only=True)
+    for each in judged[8:20]:
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    in_random_order = measure_rate(log.store)
+    assert (in_random_order.n_labelled, in_random_order.extras) == (12, 0)
+    label(log, judged[:4], judged[:4])
+    worst_before = measure_rate(log.store)
+    assert (worst_before.n_labelled, worst_before.extras) == (0, 16), "the four worst are not in the queue"
+    for each in (*judged[4:8], *judged[20:30]):
+        log.review(each, label=GOOD, queue_item_id=items[each])
+    complete = measure_rate(log.store)
+    assert (complete.n_labelled, complete.extras) == (30, 0)
+
+
+@on_sqlite
+def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
+    log: GradedLog, judged: list[int]
+) -> None:
+    flag(log, judged[:8])
+    label(log, judged[:25], judged[:5])
+    agreement = measure_agreement(log.store)
+    assert (agreement.n, agreement.graded) == (25, {})
+    assert agreement.statistics["agreement"].value is not None
+    assert agreement.answers is None
+    assert agreement.sentence.startswith(
+        "There is no figure of all 40 answers with a usable verdict yet: only 8 of the 40 answers have a label of a "
+        "random sample. Label the 15 of them that have no label at all, for a first figure (`judgeboard queue create "
+        "sample --all-answers --where graded=no --limit 15`). On the 25 graded answers alone, which are no random "
+        "sample, "
+    )
+
+
+def random_queue(
+    log: GradedLog,
+    ids: Collection[int],
+    *,
+    flagged_only: bool = False,
+    at: datetime = NOW,
+    planned_for: Collection[int] = (),
+    **where: Any,
+) -> dict[int, int]:
+    """Store a queue in random order with these answers; return its items by answer."""
+    queue: dict[str, Any] = {"name": "lots", "created_by": "test", "created_at": at}
+    queue |= {"sort": "random", "flagged_only": flagged_only}
+    item = {"position": 0, "joined_at": NOW}
+    if planned_for:
+        names = (("judge_version_id", "judge"), ("other_judge_version_id", "other_judge"))
+        queue["plan"] = {name: id_ for id_, pair in zip(planned_for, names, strict=False) for name in pair}
+    with log.store.writing() as connection:
+        queue_id = connection.execute(
+            insert(QUEUE).returning(QUEUE.c.id), queue | {"max_items": len(ids), "filter": where}
+        ).scalar_one()
+        add = insert(QUEUE_ITEM).returning(QUEUE_ITEM.c.id)
+        return {
+            each: connection.execute(add, item | {"queue_id": queue_id, "response_id": each}).scalar_one()
+            for each in ids
+        }
+
+
+@on_sqlite
+def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
+    items = random_queue(log, judged[:20])
+    for each in judged[:18]:
+        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
+    label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
+    result = measure_rate(log.store)
+    assert (result.n_labelled, result.extras) == (18, 7)
+    narrower = measure_rate(log.store, where=parse_where(["source=log"]))
+    assert narrower.n_labelled == 18
+
+
+@on_sqlite
+def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
+    log: GradedLog, judged: list[int]
+) -> None:
+    items = random_queue(log, judged[::2], at=datetime.now(UTC))
+    for each, item in items.items():
+        log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
+    few = log.answers(2)
+    judge(log, few)
+    assert measure_rate(log.store).value == pytest.approx(0.1, abs=0.05), "two of 42 may be left out by chance"
+    later = log.answers(38)
+    judge(log, later)
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert "logged or judged after the sample was drawn" in result.sentence
+    label(log, later[:6], later[:6])  # chosen ones
+    flag(log, [*few, *later[10:]])
+    label(log, [*few, *later[10:]], later[10:25])
+    known = measure_rate(log.store)
+    assert known.value is not None
+    assert {(each.N, each.n) for each in known.strata if each.is_later} == {(11, 8), (29, 22)}
+    assert known.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
+
+
+def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+    ids, version = log.answers(80), log.version()
+    log.say(version, {each: {"label": GOOD} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[version.id])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+    assert measure_rate(log.store).value == 0
+    log.say(version, {each: {"label": GOOD} for each in ids[:20]})
+    assert measure_rate(log.store).value == 0, "answers that are judged again could be drawn"
+    log.say(version, {each: {"label": GOOD} for each in ids[40:]})
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert "none of the 40 answers that were logged or judged after the sample was drawn" in result.sentence
+    assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
+
+
+@on_sqlite
+def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(log: GradedLog) -> None:
+    ids = log.answers(80)
+    drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
+    log.say(drawn_for, {each: {"label": GOOD} for each in ids[:40]})
+    log.say(newer, {each: {"label": GOOD} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+    assert measure_rate(log.store, judge_version=newer.id).value == 0
+    log.say(newer, {each: {"label": GOOD} for each in ids[40:]})
+    assert measure_rate(log.store, judge_version=newer.id).value is None
+    assert measure_rate(log.store, judge_version=drawn_for.id).value == 0
+
+
+@on_sqlite
+def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
+    ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
+    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
+        log.say(version, {each: {"label": verdict} for each in ids[:40]})
+    items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[each.id for each in versions])
+    for each, item in items.items():
+        log.review(each, label=GOOD, queue_item_id=item)
+
+    def where_they_differ() -> SampledLabels:
+        with log.store.reading() as connection:
+            return BothJudged(connection, versions).sampled_where_they_differ()
+
+    assert not where_they_differ().has_gap
+    for version, verdict in zip(versions, (GOOD, BAD), strict=True):
+        log.say(version, {each: {"label": verdict} for each in ids[40:]})
+    sample = where_they_differ()
+    assert sample.has_gap
+    assert {(each.answers, each.labelled) for each in sample.counts} == {(40, 20), (40, 0)}
+
+
+@on_sqlite
+def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
+    log: GradedLog, judged: list[int]
+) -> None:
+    legal = log.answers(30, query_type="legal")
+    judge(log, legal)
+    items = random_queue(log, legal[:15], query_types=["legal"])
+    for each in legal[:15]:
+        log.review(each, label=BAD if each in legal[:4] else GOOD, queue_item_id=items[each])
+    whole = measure_rate(log.store, by="query_type")
+    assert (whole.n_labelled, whole.extras) == (0, 15)
+    of_type = {each.name: (each.n_labelled, each.extras, each.value) for each in whole.slices}
+    assert of_type["legal"] == (15, 0, pytest.approx(4 / 15, abs=0.05))
+    for where in (["query_type=legal"], ["query_type=legal", "source=log"]):
+        alone = measure_rate(log.store, where=parse_where(where))
+        assert (alone.n_labelled, alone.extras, alone.value) == of_type["legal"]
+
+
+@on_sqlite
+def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int]) -> None:
+    failed = log.answers(10)
+    log.say_all(log.version(), failed, status=Status.UNPARSABLE)
+    flag(log, [*judged[::2], *failed[::2]])
+    label(log, [*judged[::2], *failed[::2]], failed[:4])
+    result = measure_rate(log.store)
+    assert ("yes", "unusable", 10, 5) in strata_in(result)
+    assert result.n_answers == 50
+    assert result.judge_share is not None
+    assert (result.judge_share.value, result.judge_share.n) == (pytest.approx(0.25), 40)
+    assert result.in_all_answers["agreement"].n == 20
+
+
+@on_sqlite
+def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog, judged: list[int]) -> None:
+    good = [each for place, each in enumerate(judged) if place % 4]
+    flag(log, good[:15])
+    label(log, good[:15], good[:2])
+    result = measure_rate(log.store)
+    assert strata_in(result) == [("no", None, 40, 15)]
+    assert result.value == pytest.approx(2 / 15)
+
+
+@on_sqlite
+def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20], "low_groundedness", 0.5)
+    flag(log, judged[5:15])
+    label(log, judged[5:15], judged[5:8])
+    result = measure_rate(log.store)
+    assert result.value is None
+    assert result.to_label is not None
+    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 20)
+
+
+@on_sqlite
+def test_labels_in_few_evidence_groups_have_a_wider_interval(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    for labelled, few in ((judged[:20], True), (judged[20:30], False)):
+        label(log, labelled, labelled[::3])
+        result = measure_rate(log.store)
+        normal = rate(
+            [Stratum(each.N, each.n, each.k or 0) for each in result.strata], "app", result.design_effect or 1
+        )
+        assert result.value == pytest.approx(normal.value)
+        assert ("few_groups" in {each.code for each in result.warnings}) == few
+        wider = (result.low or 0) < (normal.low or 0) - 0.001, (result.high or 0) > (normal.high or 0) + 0.001
+        assert wider == (few, few)
+
+
+@on_sqlite
+def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
+    ids = log.answers(30)
+    flag(log, ids[:15])
+    label(log, ids[:15], ids[:3])
+    result = measure_rate(log.store)
+    assert result.judge_version is None
+    assert strata_in(result) == [("no", None, 30, 15)]
+    assert (result.value, result.judge_share, dict(result.in_all_answers)) == (0.2, None, {})
+
+
+@on_sqlite
+def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
+    assert measure_rate(log.store).sentence == (
+        "The share of bad answers is not known yet: 0 of 40 answers have a label of a random sample. Label all of them."
+    )
+    flag(log, judged[:5])
+    label(log, judged[:5])
+    result = measure_rate(log.store)
+    assert (result.value, result.reason) == (
+        None,
+        "the labels cover only 5 evidence groups, and at least 10 are needed",
+    )
+    of_these = measure_rate(log.store, target="these").in_all_answers
+    assert {each.value for each in (*result.in_all_answers.values(), *of_these.values())} == {None}
+
+
+def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    label(log, judged[:20], judged[:8])
+    for each in judged[20:24]:
+        log.review(each, decision=Decision.UNSURE.value)
+    result = measure_rate(log.store)
+    codes = {each.code: each.text for each in result.warnings}
+    assert "did not decide 4 of 24 answers that would count" in codes["undecided"]
+    assert (
+        "If all of them were good, the rate would be 33 %. If all of them were bad, it would be 50 %."
+        in (codes["undecided"])
+    )
+    assert result.bounds == pytest.approx((8 / 24, 12 / 24), abs=0.02)
+    assert result.value is not None
+    assert codes["waiting"] == "16 of 40 sampled answers are not reviewed yet."
+    assert "few_of_rarer" in codes
+    assert result.left_out["unsure"] == 4
+
+
+@on_sqlite
+def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    label(log, judged[:4], judged[:1])
+    log.review(judged[4], decision=Decision.UNSURE.value)
+    result = measure_rate(log.store)
+    assert (result.value, result.bounds) == (None, None)
+    assert "CI" not in result.sentence
+
+
+@on_sqlite
+def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:30])
+    log.flag(judged[:6], "low_groundedness")
+    for each in judged[:6]:
+        log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
+    label(log, judged[6:30])
+    agreement = measure_agreement(log.store)
+    assert "a random sample of all 40 answers" in agreement.sentence
+    assert not {"selection", "some_flagged"} & {each.code for each in agreement.notes}
+
+
+@on_sqlite
+def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged)
+    label(log, judged, judged[:20])
+    assert "people_differ" not in {each.code for each in measure_rate(log.store).warnings}
+    log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])}, "ines")
+    result = measure_rate(log.store)
+    assert result.people_alpha.n == 30
+    assert result.people_alpha.value == pytest.approx(0, abs=0.1)
+    (words,) = (each.text for each in result.warnings if each.code == "people_differ")
+    assert words.endswith("(n = 30). The rate is about their majority.")
+
+
+@on_sqlite
+def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
+    ids = log.answers(60)
+    scores = {each: place / 60 for place, each in enumerate(ids)}
+    log.say(log.version(), {each: {"groundedness": score} for each, score in scores.items()})
+    flag(log, ids[::3])
+    log.reviews({each: {"groundedness": min(scores[each] + 0.1, 1.0)} for each in ids[::3]})
+    result = measure_rate(log.store, grade="groundedness")
+    assert result.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
+    assert result.sentence.startswith("The mean groundedness of all answers is about 0.5")
+    assert result.judge_share is not None
+    assert result.judge_share.value == pytest.approx(59 / 120)
+    (mean,) = mean_interval(60, 59 / 2, sum((place / 60) ** 2 for place in range(60)))
+    assert (result.judge_share.low, result.judge_share.high) == (
+        pytest.approx(mean.low, abs=0.01),
+        pytest.approx(mean.high, abs=0.01),
+    ), "the logit differs little from the plain scale here"
+
+
+@on_sqlite
+def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
+    ids = log.answers(60, query_type="sql")
+    log.say_all(log.version(), ids, groundedness=0.9)
+    flag(log, ids[::3])
+    log.reviews({each: {"groundedness": 0.95 if at else 0.9} for at, each in enumerate(ids[::3])})
+    result = measure_rate(log.store, grade="groundedness", by="query_type")
+    assert result.reason is not None
+    assert result.low is None
+    assert f"is about {result.value:.2f} ({result.reason}); 20 labels" in result.sentence
+    assert result.reason == "no interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed"
+    assert rate_notes(result)[0] == "No interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed."
+
+
+def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:
+    *scored, unscored = log.answers(21)
+    log.say(log.version(), {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}})
+    flag(log, scored[::2])
+    log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
+    alone = measure_rate(log.store, grade="groundedness").judge_share
+    assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
+
+
+@on_sqlite
+def test_judging_again_with_the_same_verdicts_changes_nothing(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20])
+    label(log, judged[:20], judged[:8])
+    before = measure_rate(log.store)
+    judge(log, judged)
+    assert measure_rate(log.store) == before
+
+
+@on_sqlite
+def test_a_refused_choice_names_the_reason(log: GradedLog, judged: list[int]) -> None:
+    for choice, reason in (
+        ({"by": "judge_version"}, "--judge-version"),
+        ({"grade": "quality", "labels_from": parse_where(["source=log"])}, "share of bad answers"),
+        ({"target": "all"}, "target must be one of"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            measure_rate(log.store, **choice)
+
+
+@on_sqlite
+def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:20])
+    label(log, judged[:20], judged[:8])
+    with log.store.reading() as connection:
+        sample = sampled_labels(connection, log.version())
+    assert sorted(sample.response_ids.tolist()) == sorted(judged[:20])
+    assert sample.labels.values.sum() == 8
+    assert sample.verdicts.sum() == 5
+    assert len(sample.query_types) == 20
+
+
+@on_sqlite
+@pytest.mark.parametrize("seed", range(4))
+def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_labelled(
+    log: GradedLog, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    ids = log.answers_of(
+        {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))} for _ in range(70)
+    )
+    version = log.version()
+
+    def judge_at_random(answers: Collection[int]) -> dict[int, dict[str, Any]]:
+        kinds = [{"label": GOOD}, {"label": BAD}, {"groundedness": float(rng.random())}]
+        verdicts = {each: dict(rng.choice(kinds)) for each in answers}
+        log.say(version, verdicts)
+        return verdicts
+
+    log.say_all(version, ids[50:], status=Status.ERROR)
+    verdicts = judge_at_random(ids[:60])
+    flag(log, [each for each in ids if rng.random() < 0.6])
+    people = {each: BAD if rng.random() < 0.3 else GOOD for each in ids}
+    first = [each for each in ids if rng.random() < 0.6]
+    log.reviews({each: {"label": people[each]} for each in first})
+    log.review_all([each for each in ids if each not in first and rng.random() < 0.3], "ines", decision="unsure")
+    for target in ("app", "these"):
+        whole = measure_rate(log.store, target=target, by="query_type")
+        for result in (whole, *whole.slices):
+            assert sum(each.N for each in result.strata) == result.n_answers
+            assert sum(each.n for each in result.strata) == result.n_labelled
+            known = [0.0, *(result.bounds or (0.0, 1.0)), 1.0]
+            assert known == sorted(known)
+            if result.value is not None:
+                assert known[1] <= result.value <= known[2]
+                assert 0 <= result.low <= result.value <= result.high <= 1
+    before = measure_rate(log.store)
+    judge_at_random(ids[:60])
+    log.say(version, verdicts)
+    assert measure_rate(log.store) == before
+    log.reviews({each: {"label": people[each]} for each in ids if each not in first}, "ines")
+    share = sum(each == BAD for each in people.values()) / len(people)
+    for _ in range(2):
+        result = measure_rate(log.store, target="these")
+        assert (result.value, result.low, result.high) == pytest.approx((share, share, share))
+        judge_at_random(ids)
+
+
+@on_sqlite
+def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> None:
+    nothing = parse_where(["source=nowhere"])
+    assert measure_rate(log.store, where=nothing).sentence == "No judged answer matches."
+    label(log, judged, judged[:20])
+    everything = parse_where(["source=log"])
+    assert measure_rate(log.store, where=nothing, labels_from=everything).sentence == (
+        "The share of bad answers is not available: no answers."
+    )
+    log.say_all(log.version(), judged, label=BAD)
+    assert measure_rate(log.store, labels_from=everything).sentence == (
+        "The share of bad answers is not available: the judge calls all answers from elsewhere bad, so they show only "
+        "one kind of its errors."
+    )
+
+
+@on_sqlite
+def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
+    ids = log.answers(12)
+    grades = {each: {"quality": 3 if place == 0 else 4} for place, each in enumerate(ids)}
+    log.say(log.version(), {each: grade | {"groundedness": 0.9} for each, grade in grades.items()})
+    log.reviews(grades)
+    result = measure_rate(log.store, grade="quality")
+    assert (result.value, result.high) == (pytest.approx(47 / 12), 4)
+    assert result.judge_share is not None
+    assert result.judge_share.high == 4
+
+
+@on_sqlite
+def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: GradedLog, judged: list[int]) -> None:
+    elsewhere = parse_where(["source=log"])
+    label(log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]])  # all that the judge calls bad, and three
+    chosen = measure_rate(log.store, labels_from=elsewhere)
+    assert chosen.value is None
+    assert "the judge's verdict changed the chance to get a label" in chosen.sentence
+    label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
+    assert measure_rate(log.store, labels_from=elsewhere).value is not None
+
+
+@on_sqlite
+def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedLog, judged: list[int]) -> None:
+    picked = judged[:2]
+    flag(log, picked, "low_groundedness", 0.5)
+    flag(log, [picked[0], *judged[20:32]])
+    label(log, judged[20:32], judged[20:22])
+    assert measure_rate(log.store).value is None, "a drawn answer of the flagged ones waits"
+    label(log, picked, picked)
+    assert measure_rate(log.store).value is not None
+
+
+@on_sqlite
+def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(40)
+    log.say_all(version, ids[:30], label=GOOD)
+    log.review_all(ids[25:35], label=GOOD)
+    assert "Left out: not judged by this version (10; of these, 5 have a label)." in list(
+        rate_lines(measure_rate(log.store))
+    )
+
+
+def test_a_rate_of_some_days_names_them(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(20, day=3)
+    log.say_all(version, ids, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    sentence = measure_rate(log.store, where=parse_where(["from=1970-01-01"])).sentence
+    assert "of the answers from 1 Jan 1970 are bad" in sentence

@@ -1,0 +1,95 @@
+"""The report is one file that needs nothing else, and shows hostile texts as what they are."""
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.rates import measure_rate
+from judgeboard.reports.agreement import report_page
+from judgeboard.reports.front_page import log_summary
+from judgeboard.reports.output import to_plain
+
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+class Tags(HTMLParser):
+    """Counts tags, and keeps what they load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+
+@on_sqlite
+def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: GradedLog) -> None:
+    version = log.version()
+    dated, timeless = [log.answers(10, day=day) for day in (0, 7)], log.answers(20)
+    for ids in dated:
+        log.say_all(version, ids, groundedness=0.2, label=BAD)
+    log.say_all(version, timeless, groundedness=0.9, label=GOOD)
+    log.review_all([each for ids in (*dated, timeless) for each in ids], label=GOOD)
+    results = [measure_agreement(log.store)]
+    with log.store.reading() as connection:
+        page = report_page(results, log_summary(connection, results))
+    figure = (
+        unescape(page).replace("\N{NO-BREAK SPACE}", " ").split("of the judged answers have a groundedness below 0.5")
+    )
+    assert figure[0].endswith("<b>50 %</b><span>")
+    assert "n = 40)" in figure[1].split("</p>", 1)[0]
+
+
+def test_the_share_of_low_groundedness_has_the_interval_of_the_rate(sqlite_log: GradedLog) -> None:
+    """Answers with one evidence are alike, so 200 answers in 20 groups say less than 200 single ones."""
+    version = sqlite_log.version()
+    ids = sqlite_log.answers_of({"group": at % 20} for at in range(200))
+    sqlite_log.say(version, {each: {"groundedness": 0.2 if at % 20 < 7 else 0.9} for at, each in enumerate(ids)})
+    sqlite_log.review_all(ids[:40], label=GOOD)
+    share = measure_rate(sqlite_log.store).judge_share
+    results = [measure_agreement(sqlite_log.store)]
+    with sqlite_log.store.reading() as connection:
+        below = log_summary(connection, results).below
+    assert share is not None
+    assert (below.value, below.low, below.high, below.n) == (share.value, share.low, share.high, share.n)
+    assert (below.high or 0) - (below.low or 0) > 0.3
+
+
+def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:
+    log = sqlite_log
+    version = log.version(HOSTILE)
+    ids = [each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)]
+    labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
+    for reviewer in ("mara", HOSTILE, "jon"):
+        log.reviews(labels, reviewer)
+    results = [
+        measure_agreement(log.store, by="query_type", epsilon=0.2),
+        measure_agreement(log.store, of="people"),
+    ]
+    with log.store.reading() as connection:
+        page = report_page(results, log_summary(connection, results))
+    first, statistics = page.split("Appendix: all statistics")
+    assert first.count("<svg") == 2
+    assert first.count('class="figure"') == 3
+    assert "Log: log, 40 answers" in first
+    assert results[0].sentence.replace(" %", "\N{NO-BREAK SPACE}%") in unescape(first)
+    assert results[0].notes[0].text in unescape(first).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Cohen&#x27;s kappa</td>" in statistics
+    tags = Tags()
+    tags.feed(page)
+    assert (tags.names.count("script"), tags.loads) == (1, [])
+    data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1]) == to_plain(results)
+    for said in ("Cohen&#x27;s kappa", "May the judge replace a person?", "By query type", "Pair by pair"):
+        assert said in page
+    assert "None" not in page.replace(data[1], "")
+    assert "nan" not in page.lower().replace(data[1].lower(), "").split()

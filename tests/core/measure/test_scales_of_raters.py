@@ -1,0 +1,129 @@
+"""People and judges who score the same dimension on scales of their own, or put answers into classes."""
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines import on_sqlite
+from graded_log import GradedLog
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import import_file
+from judgeboard.measure.agreement_result import AgreementResult
+
+Measured = Callable[..., AgreementResult]
+N = 40
+RANDOM = np.random.default_rng(5)
+PEOPLE = RANDOM.integers(1, 6, N)[:, None] + RANDOM.integers(-1, 2, (N, 3))
+PEOPLE = PEOPLE.clip(1, 5)
+WHOLE = (PEOPLE[:, 0] + RANDOM.integers(-1, 2, N)).clip(1, 5)
+FRACTIONS = (PEOPLE.mean(axis=1) + RANDOM.normal(0, 0.5, N)).clip(1, 5)
+SHARES = RANDOM.random(N)
+CLASSES = np.array(["not supported", "partly", "supported"])
+
+
+@pytest.fixture
+def bring(log: GradedLog) -> Callable[[str, Iterable[dict[str, Any]]], None]:
+    """Imports rows about 40 stored answers."""
+    log.answers(N)
+
+    def stored(kind: str, rows: Iterable[dict[str, Any]], **options: Any) -> None:
+        content = "\n".join(map(json.dumps, rows)).encode()
+        assert import_file(log.store, io.BytesIO(content), kind=kind, name="rows.jsonl", **options).rejected == 0
+
+    return stored
+
+
+def scored(who: dict[str, str], values: Iterable[Any], scale: str) -> list[dict[str, Any]]:
+    return [
+        {"response_id": f"a{place}", **who, "scale": scale, "scores": {"coherence": value}}
+        for place, value in enumerate(values, start=1)
+    ]
+
+
+@on_sqlite
+def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..., None], measured: Measured) -> None:
+    grades = [
+        row for who, column in enumerate(PEOPLE.T) for row in scored({"annotator": f"p{who}"}, column.tolist(), "1-5")
+    ]
+    bring("grades", grades)
+    bring("verdicts", scored({"judge": "whole"}, WHOLE.tolist(), "1-5"))
+
+    def figures() -> list[Any]:
+        judge = measured(judge_versions=["whole"], grade="coherence", epsilon=0.2)
+        return [judge.statistics, judge.alt_test, measured(of="people", grade="coherence").rater_pairs]
+
+    alone = figures()
+    bring("verdicts", scored({"judge": "fractions"}, FRACTIONS.tolist(), "1-5"))
+    bring("verdicts", scored({"judge": "shares"}, SHARES.tolist(), "0-1"))
+    assert figures() == alone
+    assert {"kappa", "weighted_kappa"} <= alone[2][0].statistics.keys()
+    mean = PEOPLE.mean(axis=1)
+    for name, scores in (("fractions", FRACTIONS), ("shares", SHARES), ("whole", WHOLE)):
+        result = measured(judge_versions=[name], grade="coherence", human="mean")
+        assert result.compared_with == "mean of people"
+        assert result.statistics["pearson"].value == pytest.approx(np.corrcoef(scores, mean)[0, 1])
+        apart = result.statistics["mean_absolute_difference"]
+        if name == "shares":
+            assert (apart.value, apart.reason) == (None, "scores on different scales")
+            assert "use different scales" in result.sentence
+        else:
+            assert apart.value == pytest.approx(np.abs(scores - mean).mean())
+    judges = measured(of="judges", grade="coherence")
+    assert judges.statistics["alpha"].reason == "scores on different scales"
+    of_two = {(each.first, each.second): each.statistics["pearson"].value for each in judges.rater_pairs}
+    assert of_two["whole v1", "shares v1"] == pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])
+    with pytest.raises(BadInput, match="shares v1 and people score coherence on different scales"):
+        measured(judge_versions=["shares"], grade="coherence", epsilon=0.2)
+
+
+def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., None], measured: Measured) -> None:
+    votes = np.where(RANDOM.random((N, 3)) < 0.8, RANDOM.integers(0, 3, N)[:, None], RANDOM.integers(0, 3, (N, 3)))
+    judge = np.where(RANDOM.random(N) < 0.8, votes[:, 0], RANDOM.integers(0, 3, N))
+
+    def labelled(who: dict[str, str], codes: Iterable[int]) -> list[dict[str, Any]]:
+        return [
+            {"response_id": f"a{place}", **who, "label": str(CLASSES[code])}
+            for place, code in enumerate(codes, start=1)
+        ]
+
+    grades = [row for who, column in enumerate(votes.T) for row in labelled({"annotator": f"p{who}"}, column)]
+    bring("grades", grades, label_set="support")
+    bring("verdicts", labelled({"judge": "nli"}, judge), label_set="support")
+    counts = (votes[:, :, None] == np.arange(3)).sum(axis=1)
+    decided = counts.max(axis=1) > 1
+    majority = counts.argmax(axis=1)
+    result = measured(grade="support", epsilon=0.2, by="query_type")
+    assert (result.title, result.n, result.left_out.get("ties", 0)) == ("nli v1", decided.sum(), N - decided.sum())
+    assert result.confusion is not None
+    assert result.confusion.categories == tuple(CLASSES)
+    table = np.zeros((3, 3), dtype=int)
+    np.add.at(table, (majority[decided], judge[decided]), 1)
+    assert np.array(result.confusion.counts).tolist() == table.tolist()
+    assert result.statistics["accuracy"].value == pytest.approx(np.trace(table) / table.sum())
+    assert result.alt_test is not None
+    assert result.alt_test.n == N
+    assert [(each.category, each.n) for each in result.classes] == list(zip(CLASSES, table.sum(axis=1), strict=True))
+    for place, each in enumerate(result.classes):
+        hits, of_judge, of_people = table[place, place], table[:, place].sum(), table[place].sum()
+        assert (each.precision.value, each.recall.value, each.f1.value) == pytest.approx(
+            (hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people))
+        )
+    people = measured(of="people", grade="support")
+    first = next(each for each in people.rater_pairs if (each.first, each.second) == ("p0", "p1"))
+    assert first.statistics["agreement"].value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
+    assert measured(grade="support", human="each").n == 3 * N
+    with pytest.raises(BadInput, match="classes of support have no mean"):
+        measured(grade="support", human="mean")
+
+
+@on_sqlite
+def test_a_mean_without_scores_names_the_grades_that_there_are(bring: Callable[..., None], measured: Measured) -> None:
+    labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
+    bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])
+    bring("verdicts", [{"judge": "nli", **row} for row in labels])
+    sentence = measured(judge_versions=["nli"], grade="quality", human="mean").sentence
+    assert "Both gave label (3 answers)" in sentence

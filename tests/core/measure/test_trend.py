@@ -1,0 +1,601 @@
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engines import on_sqlite
+from graded_log import GOOD, GradedLog
+from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.periods import Period, start_of
+from judgeboard.measure.trend import Trend, trend
+from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
+from judgeboard.measure.trend_words import panel_caption, trend_sentence
+from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
+from judgeboard.store.filters import MeasureName
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.metadata import index_metadata
+from judgeboard.text import utc_day
+
+MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
+
+
+def shown(log: GradedLog, **asked: Any) -> Trend:
+    with log.store.reading() as connection:
+        return trend(connection, **asked)
+
+
+def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
+    """Four months of three query types with gaps, times missing, scores missing, and a second judge beside."""
+    random = Random(5)
+    rows: list[dict[str, Any]] = []
+    for query_type in ("simple", "complex", "sql"):
+        for day in (None, *(MONDAY + 7 * week + random.randrange(7) for week in (0, 0, 1, 2, 4, 5, 5, 5, 9, 16))):
+            for response_id in log.answers(random.randint(1, 12), query_type=query_type, day=day):
+                given: dict[str, Any] = {"quality": random.randint(1, 4)}
+                if random.random() < 0.9:
+                    given["groundedness"] = round(random.random(), 3)
+                rows.append({"id": response_id, "query_type": query_type, "day": day} | given)
+    version, second = log.version(), log.version("nli")
+    log.say(version, {row["id"]: {key: row[key] for key in ("quality", "groundedness") if key in row} for row in rows})
+    log.say_all(second, [row["id"] for row in rows[::3]], groundedness=0.99)
+    return version, pd.DataFrame(rows)
+
+
+def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict[tuple[str, int], tuple[int, float]]:
+    """The same points from the raw rows."""
+    frame = frame.dropna(subset=["day"]).copy()
+    moments = pd.to_datetime(frame["day"], unit="D", utc=True).dt.tz_localize(None)
+    starts = moments.dt.to_period("W-SUN").dt.start_time if period == "week" else moments
+    frame["start"] = (starts - pd.Timestamp("1970-01-01")).dt.days
+    if measure == "flagged_share":
+        frame["value"] = ((frame["groundedness"] < 0.5) | (frame["quality"] <= 2)).astype(float)
+    elif measure == "failed_check_share":
+        frame["value"] = 0.0  # no check is defined
+    elif measure == "low_share":
+        frame = frame.dropna(subset=["groundedness"])
+        frame["value"] = (frame["groundedness"] < 0.5).astype(float)
+    else:
+        frame["value"] = frame[measure]
+        frame = frame.dropna(subset=["value"])
+    points = frame.groupby(["query_type", "start"])["value"].agg(["size", "mean"])
+    return {(str(name), int(start)): (int(row["size"]), float(row["mean"])) for (name, start), row in points.iterrows()}
+
+
+@on_sqlite
+@pytest.mark.parametrize("period", ["week", "day"])
+def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog, period: Period) -> None:
+    version, frame = random_log(log)
+    judged_by_second = set(frame["id"][::3])
+    # The second judge differs from low scores by 0.4 or more: that flags too.
+    differs = frame["id"].isin(judged_by_second) & (0.99 - frame["groundedness"] >= 0.4 - 1e-9)
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, period=period, judge="rag")
+        expected = by_pandas(frame, measure, period)
+        if measure == "flagged_share":
+            flagged = frame.assign(groundedness=frame["groundedness"].where(~differs, 0.0))
+            expected = by_pandas(flagged, measure, period)
+        whole, *groups = drawn.panels
+        assert whole.group == ALL_ANSWERS
+        assert {point.start: point.estimate.n for point in whole.points} == {
+            start: sum(n for (_, each), (n, _) in expected.items() if each == start) for _, start in expected
+        }
+        assert [log.opened_by(point.where) for point in whole.points[:3]] == [p.estimate.n for p in whole.points[:3]]
+        points = {(panel.group, point.start): point for panel in groups for point in panel.points}
+        assert points.keys() == expected.keys()
+        for key, point in points.items():
+            assert point.estimate.n == expected[key][0]
+            assert point.estimate.value == pytest.approx(expected[key][1], abs=1e-9)
+        for point in list(points.values())[::3]:
+            assert log.opened_by(point.where) == point.estimate.n
+    of_version = shown(log, period=period, judge=version.id)
+    assert of_version.judge == "rag v1"
+    assert {point.estimate for panel in of_version.panels for point in panel.points} == {
+        point.estimate for panel in shown(log, period=period, judge="rag").panels for point in panel.points
+    }
+
+
+def test_intervals_are_students_t_and_wilson(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(4, day=MONDAY)
+    scores = zip(ids, (0.2, 0.4, 0.6, 0.8), strict=True)
+    sqlite_log.say(sqlite_log.version(), {each: {"groundedness": score} for each, score in scores})
+    mean = shown(sqlite_log).panels[0].points[0].estimate
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5)
+    share = shown(sqlite_log, measure="low_share").panels[0].points[0].estimate
+    assert (share.value, share.low, share.high) == pytest.approx((0.5, 0.150039, 0.849961), abs=1e-5)
+
+
+def test_weeks_begin_on_monday_in_utc() -> None:
+    assert [start_of(MONDAY + offset, "week") for offset in (-1, 0, 6, 7)] == [MONDAY - 7, MONDAY, MONDAY, MONDAY + 7]
+    assert start_of(0, "week") == -3
+    assert start_of(MONDAY + 3, "day") == MONDAY + 3
+
+
+def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in (0, 1, 3):
+        sqlite_log.say_all(version, sqlite_log.answers(2, day=MONDAY + 7 * week), groundedness=0.9)
+    (panel,) = shown(sqlite_log).panels
+    assert [(point.start, point.end, point.segment) for point in panel.points] == [
+        (MONDAY, MONDAY + 6, 0),
+        (MONDAY + 7, MONDAY + 13, 0),
+        (MONDAY + 21, MONDAY + 27, 1),
+    ]
+    assert panel.empty == (MONDAY + 14,)
+    words = panel_caption(panel, shown(sqlite_log))
+    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 Jan 2026."
+    alone = replace(panel.points[0], estimate=replace(panel.points[0].estimate, n=1))
+    assert panel_caption(replace(panel, points=(alone,), empty=()), shown(sqlite_log)) == "1 answer judged, 1 per week."
+
+
+def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
+        ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
+        sqlite_log.say_all(version, ids, groundedness=0.9)
+    figures = shown(sqlite_log)
+    empty = {panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels}
+    assert empty == {"All answers": [3, 4], "sql": [1, 2, 3, 4], "plain": [0, 3, 4, 5]}
+    (plain,) = (panel for panel in figures.panels if panel.group == "plain")
+    assert panel_caption(plain, figures) == "4 answers judged, 2 per week. No judged answers in 4 other weeks."
+
+
+def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    sqlite_log.say_all(version, sqlite_log.answers(3), quality=3)
+    drawn = shown(sqlite_log, measure="quality")
+    (panel,) = drawn.panels
+    assert (panel.points, panel.n, panel.without_time) == ((), 0, 3)
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
+    assert trend_sentence(drawn).startswith("None of these 3 answers has a time.")
+    sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
+    assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
+
+
+def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    far = utc_day(datetime(2126, 5, 1, tzinfo=UTC))
+    for day in (MONDAY, MONDAY + 7, far):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
+    now = datetime.fromtimestamp((MONDAY + 8) * 86_400, UTC)
+    drawn = shown(sqlite_log, measure="quality", now=now)
+    (panel,) = drawn.panels
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert [each.words for each in drawn.left_out] == ["12 dated in the future"]
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
+    newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
+    assert [point.start for point in newest.points] == [MONDAY + 7]
+
+
+@pytest.mark.parametrize("wrong", ["1970-01-01", "1980-01-01", "2001-12-31"])
+def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(sqlite_log: GradedLog, wrong: str) -> None:
+    version = sqlite_log.version()
+    for day in (utc_day(datetime.fromisoformat(wrong).replace(tzinfo=UTC)), MONDAY, MONDAY + 7):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=day), quality=3)
+    drawn = shown(sqlite_log, measure="quality")
+    (panel,) = drawn.panels
+    assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
+    assert [(each.reason, each.words) for each in drawn.left_out] == [("old", "12 dated before 2002")]
+    assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
+    assert " in these 2 weeks." in trend_sentence(drawn)
+
+
+def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
+    first = utc_day(datetime(2002, 1, 1, tzinfo=UTC))
+    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(3, day=first), quality=3)
+    drawn = shown(sqlite_log, measure="quality", period="day")
+    assert [point.start for point in drawn.panels[0].points] == [first]
+    assert drawn.left_out == ()
+
+
+def test_a_log_with_wrong_dates_only_says_so(sqlite_log: GradedLog) -> None:
+    sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(1, day=0), quality=3)
+    words = "No answer has a plausible date: 1 answer dated before 2002 is left out."
+    assert trend_sentence(shown(sqlite_log, measure="quality")) == words
+
+
+@on_sqlite
+def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:
+    version = log.version()
+    log.say_all(version, log.answers(4, day=MONDAY), groundedness=0.5)
+    log.say_all(version, log.answers(3), groundedness=0.5)
+    log.say_all(version, log.answers(2, day=MONDAY), quality=2)
+    log.say_all(version, log.answers(1), quality=2)
+    failed = log.answers(1, day=MONDAY)
+    log.say_all(version, failed, status=Status.ERROR)
+    log.answers(5, day=MONDAY)
+    log.answers(1, kind=ResponseKind.CONTROL)
+    for judge in ("rag", version.id):
+        drawn = shown(log, judge=judge)
+        assert [(each.reason, each.n, each.words) for each in drawn.left_out] == [
+            ("no_time", 3, "3 without a time"),
+            ("no_score", 3, "3 without a groundedness"),
+            ("no_verdict", 6, "6 without a usable verdict"),
+        ]
+        assert sum(panel.n for panel in drawn.panels) == 4
+        assert [log.opened_by(each.where) for each in drawn.left_out] == [3, 3, 6]
+    of_quality = shown(log, measure="quality").left_out
+    assert [log.opened_by(each.where) for each in of_quality] == [each.n for each in of_quality] == [1, 7, 6]
+    assert [each.n for each in shown(log, measure="flagged_share").left_out] == [4]
+
+
+@on_sqlite
+def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLog) -> None:
+    version = log.version()
+    twice, decided, superseded, clean, unjudged = log.answers(5, day=MONDAY)
+    log.say_all(version, [twice, decided], groundedness=0.1, quality=1)
+    log.decide(decided, "low_quality", Decision.DISMISS)
+    log.say_all(version, [superseded], groundedness=0.1)
+    log.say_all(version, [superseded, clean], groundedness=0.9, quality=4)
+    control = log.answers(1, day=MONDAY, kind=ResponseKind.CONTROL)
+    log.say_all(version, control, groundedness=0.1)
+    (panel,) = shown(log, measure="flagged_share").panels
+    (point,) = panel.points
+    assert (point.estimate.n, point.estimate.value) == (5, 0.4)
+    assert log.opened_by(point.where) == 5
+    assert unjudged
+
+
+def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
+    from judgeboard.store.settings import set_setting
+
+    with sqlite_log.store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    sqlite_log.answers(3, day=MONDAY)
+    (panel,) = shown(sqlite_log, measure="flagged_share").panels
+    assert panel.points[0].estimate.value == 0
+
+
+@on_sqlite
+def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None:
+    first, second = log.version(), log.version(prompt="new")
+    old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]
+    log.say_all(first, old, groundedness=0.9, quality=4)
+    log.say_all(second, old[:1], groundedness=0.9, quality=4)  # one answer of the first week, judged again
+    log.say_all(second, log.answers(3, day=MONDAY + 21), groundedness=0.9, quality=4)
+    for measure in MEASURES:
+        marks = shown(log, measure=measure).marks
+        assert [(mark.start, mark.title) for mark in marks] == [(MONDAY + 21, "rag v2")]
+    assert shown(log, judge=second.id).marks == ()
+    log.say_all(second, old, groundedness=0.9)
+    assert shown(log).marks == ()
+
+
+@on_sqlite
+def test_a_rejudge_counts_the_current_verdict_only(log: GradedLog) -> None:
+    version = log.version()
+    ids = log.answers(2, day=MONDAY)
+    log.say_all(version, ids, groundedness=0.1)
+    log.say_all(version, ids, groundedness=0.7)
+    log.say_all(version, ids[:1], status=Status.ERROR)
+    (point,) = shown(log).panels[0].points
+    assert (point.estimate.n, point.estimate.value) == (2, 0.7)
+
+
+def test_a_trend_of_a_criterion_names_no_measure(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(12, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version("rubric"), ids, scores=(DimensionScore("tone", 2, "1-5"),))
+    drawn = shown(sqlite_log, criterion="tone")
+    assert (drawn.measure, drawn.name) == (None, "criterion tone")
+    assert [point.estimate.value for point in drawn.panels[0].points] == [2.0]
+
+
+def test_last_keeps_the_newest_periods(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(5):
+        sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY + 7 * week), groundedness=0.9)
+    starts = [point.start for point in shown(sqlite_log, last=2).panels[0].points]
+    assert starts == [MONDAY + 21, MONDAY + 28]
+
+
+def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for query_type in ("a", "b", "c"):
+        for week in range(6):
+            low = query_type == "c" and week >= 4
+            ids = sqlite_log.answers(15, day=MONDAY + 7 * week, query_type=query_type)
+            sqlite_log.say(
+                version, {each: {"groundedness": (0.3 if low else 0.8) + index / 100} for index, each in enumerate(ids)}
+            )
+    drawn = shown(sqlite_log)
+    assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
+    assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
+    words = trend_sentence(drawn)
+    assert words.startswith(
+        "All answers: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
+    )
+    assert (
+        " c: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
+    )
+    assert words.endswith("No clear change in a and b: a change of 0.14 or more in each would have been found.")
+    low = trend_sentence(shown(sqlite_log, measure="low_share"))
+    assert " c: the share of low groundedness rose in about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
+    later = sqlite_log.version(prompt="new")
+    sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
+    assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(
+        shown(sqlite_log)
+    )
+
+
+def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(12):
+        sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
+        if week == 2:
+            few = trend_sentence(shown(sqlite_log))
+            assert few == (
+                "All answers: too few answers to tell whether groundedness changed in these 3 weeks. Only a change of "
+                "0.42 or more would have been found."
+            )
+    enough = (
+        "All answers: no clear change of groundedness in these 12 weeks. A change of 0.06 or more would have been "
+        "found."
+    )
+    assert trend_sentence(shown(sqlite_log)) == enough
+    sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
+    assert trend_sentence(shown(sqlite_log)) == f"{enough} Too few answers to find any change in rare."
+
+
+def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+
+    def fill(**sizes: int) -> None:
+        weekly = [(query_type, place) for query_type, n in sizes.items() for place in range(n)]
+        places = [(week, query_type, place) for week in range(12) for query_type, place in weekly]
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "query_type": query_type} for week, query_type, _ in places
+        )
+        sqlite_log.say(
+            version,
+            {
+                id_: {"groundedness": 0.5 + 0.4 * (-1) ** (place + week)}
+                for id_, (week, _, place) in zip(ids, places, strict=True)
+            },
+        )
+
+    fill(large=24, small=11, smaller=9, tiny=3)
+    drawn = shown(sqlite_log)
+    seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
+    assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
+    assert not seen["tiny"], "a mean of about 0.5 cannot change by more than about 0.5"
+    words = trend_sentence(drawn)
+    assert words.endswith(
+        f"Too few answers to tell for large, small and smaller: only a change of {seen['large']:.2f} or more in large, "
+        f"of {seen['small']:.2f} or more in small and of {seen['smaller']:.2f} or more in smaller would have been "
+        "found. Too few answers to find any change in tiny."
+    )
+    assert "no clear change" not in words.lower(), "a change of 0.15 would not have been found"
+    fill(fourth=10, fifth=10)
+    drawn = shown(sqlite_log)
+    sizes = sorted(panel.seen for panel in drawn.panels[1:] if panel.seen)
+    assert trend_sentence(drawn).endswith(
+        f"Too few answers to tell for 5 groups: only a change of {sizes[0]:.2f} to {sizes[-1]:.2f} or more, depending "
+        "on the group, would have been found. Too few answers to find any change in tiny."
+    )
+
+
+def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    changes = {"falls": -0.2, "falls too": -0.2, "falls deep": -0.6, "rises": 0.2}
+    for week in range(10):
+        for query_type, change in changes.items():
+            n = {-0.2: 40, -0.6: 5, 0.2: 8}[change]
+            ids = sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)
+            level = 0.75 + (change if week >= 5 else 0.0)
+            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+    drawn = shown(sqlite_log)
+    assert all(panel.change for panel in drawn.panels)
+    whole, *groups = trend_sentence(drawn).split(". ")
+    assert whole.startswith("All answers: groundedness fell in about the week of 9 Feb 2026, from 0.77 [")
+    assert [each.split(" in about ")[0] for each in groups] == [
+        "falls deep: groundedness fell",
+        "rises: groundedness rose",
+    ], "the two others changed as all answers did"
+
+
+def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week in range(10):
+        for query_type, change in (("falls", -0.2), ("rises", 0.2)):
+            ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
+            level = 0.5 + (change if week >= 5 else 0.0)
+            sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
+    whole, found, *groups = trend_sentence(shown(sqlite_log)).split(". ")
+    assert whole == "All answers: no clear change of groundedness in these 10 weeks"
+    assert found.startswith("A change of 0.")
+    assert [each.split(" in about ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
+
+
+@pytest.mark.parametrize("query_types", [("FAQ",), ("FAQ", "prices", "returns")])
+def test_all_answers_show_the_same_change_however_many_query_types_they_have(
+    sqlite_log: GradedLog, query_types: tuple[str, ...]
+) -> None:
+    version = sqlite_log.version()
+    for week in range(10):
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "query_type": query_types[place % len(query_types)]} for place in range(30)
+        )
+        low = 6 if week < 5 else 14
+        sqlite_log.say(version, {id_: {"groundedness": 0.1 if place < low else 0.9} for place, id_ in enumerate(ids)})
+    drawn = shown(sqlite_log, measure="low_share")
+    groups = query_types if len(query_types) > 1 else ()
+    assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
+    assert all(panel.change is None for panel in drawn.panels[1:])
+    assert trend_sentence(drawn).startswith(
+        "All answers: the share of low groundedness rose in about the week of 9 Feb 2026, from 20 % ["
+    )
+
+
+def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
+    assert alarm_limits([ALL_ANSWERS], "week") == {ALL_ANSWERS: 104}
+    assert alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week") == {ALL_ANSWERS: 104, "a": 312, "b": 312, "c": 312}
+
+
+def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_false_alarms_as_promised() -> None:
+    """A year of independent normal figures of three query types; all answers are their mean."""
+    rng, years = np.random.default_rng(2), 400
+    limits = alarm_limits([ALL_ANSWERS, "a", "b", "c"], "week")
+    alarms = dict.fromkeys(limits, 0)
+    for _ in range(years):
+        types = rng.normal(size=(3, 52))
+        for name, figures in zip(limits, [types.mean(axis=0) * math.sqrt(3), *types], strict=True):
+            rates = [(figure, 1.0) for figure in figures.tolist()]
+            states = {direction: detect(rates, direction) for direction in DIRECTIONS}
+            alarms[name] += len(found_changes(states, limits[name]))
+    whole = alarms.pop(ALL_ANSWERS)
+    assert whole / years < 0.2, "the promise is one a year"
+    assert sum(alarms.values()) / years < 0.2, "one a year for the types together"
+
+
+def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log: GradedLog) -> None:
+    """The two intervals are as wide as those of a bootstrap over questions."""
+    random, version = Random(3), sqlite_log.version()
+    shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
+    is_low: dict[bool, list[list[float]]] = {False: [[] for _ in shares], True: [[] for _ in shares]}
+    for week in range(20):
+        questions = [question for question in range(40) for _ in range(2)]
+        ids = sqlite_log.answers_of({"day": MONDAY + 7 * week, "group": question} for question in questions)
+        scores = {}
+        for question, id_ in zip(questions, ids, strict=True):
+            low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
+            is_low[week >= 12][question].append(low)
+            scores[id_] = {"groundedness": 0.2 if low else 0.8}
+        sqlite_log.say(version, scores)
+    change = shown(sqlite_log, measure="low_share").panels[0].change
+    assert change is not None
+    assert change.from_day == MONDAY + 7 * 12
+    for side, of_questions in ((change.before, is_low[False]), (change.after, is_low[True])):
+        means = [sum(each) / len(each) for each in of_questions]
+        drawn = sorted(sum(random.choices(means, k=40)) / 40 for _ in range(2_000))
+        width = (side.high or 1.0) - (side.low or 0.0)
+        assert width == pytest.approx(drawn[1_950] - drawn[50], rel=0.15)
+
+
+@on_sqlite
+def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
+    drawn = shown(log)
+    assert (drawn.judge, drawn.panels) == (None, ())
+    assert trend_sentence(drawn) == "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
+
+
+def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:
+    (answer,) = sqlite_log.answers(1, day=MONDAY)
+    sqlite_log.say_all(sqlite_log.version("rag"), [answer], groundedness=0.9)
+    sqlite_log.say_all(sqlite_log.version("nli"), [answer], groundedness=0.2, label=GOOD)
+    assert shown(sqlite_log).judge == "rag"
+    assert shown(sqlite_log, judge="nli").panels[0].points[0].estimate.value == 0.2
+
+
+@pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
+def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=r"a trend (must be|has)"):
+        shown(sqlite_log, **asked)
+
+
+def test_an_unknown_version_is_said(sqlite_log: GradedLog) -> None:
+    with pytest.raises(NotFound, match="no judge version 7"):
+        shown(sqlite_log, judge=7)
+
+
+def test_the_day_of_a_change_is_an_estimate_with_its_year(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for day in range(12):
+        ids = sqlite_log.answers(12, day=MONDAY + day)
+        score = 0.9 if day < 8 else 0.2
+        sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
+    assert " groundedness fell on about 13 Jan 2026, from 0.91 " in trend_sentence(shown(sqlite_log, period="day"))
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, indexed: bool) -> None:
+    version = log.version()
+    tenants = [("acme", 5), ("globex", 3), (3, 2), ("3", 2), (True, 1), (None, 2)]
+    for number, (tenant, n) in enumerate(tenants):
+        ids = log.answers(n, day=MONDAY + 7 * (number % 2), metadata={"user": {"tenant": tenant}})
+        log.say_all(version, ids, groundedness=number / 10, quality=3)
+    log.say_all(version, log.answers(1, metadata={"user": {"tenant": "acme"}}), groundedness=1.0, quality=4)
+    if indexed:
+        index_metadata(log.store, "user.tenant")
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, by="metadata.user.tenant")
+        panels = {panel.group: panel for panel in drawn.panels}
+        assert {name: panel.n for name, panel in panels.items()} == {
+            ALL_ANSWERS: 15,
+            "acme": 5,
+            "globex": 3,
+            "3": 4,
+            "true": 1,
+            "(no value)": 2,
+        }
+        assert panels["acme"].without_time == 1
+        for panel in drawn.panels:
+            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
+    assert shown(log, by="metadata.user.tenant").panels[0].points[0].estimate.value is not None
+    assert [each.words for each in shown(log, by="metadata.user.tenant").left_out] == ["1 without a time"]
+
+
+def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for number in range(25):
+        ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
+        sqlite_log.say_all(version, ids, groundedness=0.5)
+    drawn = shown(sqlite_log, by="metadata.session")
+    assert len(drawn.panels) == 1 + 20
+    assert [each.words for each in drawn.left_out] == ["5 with other values"]
+    with pytest.raises(BadInput, match="not 'mood'"):
+        shown(sqlite_log, by="mood")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog, shared: bool) -> None:
+    version = sqlite_log.version()
+    for week, levels in enumerate([(0.9, 0.5)] * 4 + [(0.5, 0.3)] * 2):
+        for place, level in enumerate(levels):
+            group = 2 * week + place if shared else None
+            ids = sqlite_log.answers(6, day=MONDAY + 7 * week, group=group)
+            sqlite_log.say_all(version, ids, groundedness=level)
+    (panel,) = shown(sqlite_log).panels
+    assert (panel.change is None) is shared, "twelve questions show no change; seventy-two answers do"
+    widths = [(point.estimate.high or 1) - (point.estimate.low or 0) for point in panel.points]
+    assert (widths[0] > 0.5) is shared
+
+
+def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+
+    def fill(weeks: range, groups: int) -> None:
+        for week in weeks:
+            ids = sqlite_log.answers_of(
+                {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups} for place in range(24)
+            )
+            sqlite_log.say(version, {id_: {"groundedness": 0.4 + 0.5 * (place % 2)} for place, id_ in enumerate(ids)})
+
+    fill(range(6), 24)
+    seen = shown(sqlite_log).panels[0].seen
+    fill(range(-6, 0), 2)
+    assert shown(sqlite_log, last=6).panels[0].seen == seen
+    assert shown(sqlite_log).panels[0].seen != seen
+
+
+@pytest.mark.parametrize("recurring", [False, True])
+def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log: GradedLog, recurring: bool) -> None:
+    version = sqlite_log.version()
+    for week in range(16):
+        answers = [(question, index) for question in range(12) for index in range(3)]
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "group": question if recurring else 12 * week + question}
+            for question, _ in answers
+        )
+        scores = {}
+        for id_, (question, index) in zip(ids, answers, strict=True):
+            # Half of the questions have much better answers than the others; from week 10 on, all are a bit worse.
+            level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
+            scores[id_] = {"groundedness": level + index / 50}
+        sqlite_log.say(version, scores)
+    (panel,) = shown(sqlite_log).panels
+    assert (panel.change is not None) is recurring, "192 questions may differ by chance; the same 12 do not"

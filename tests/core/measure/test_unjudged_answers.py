@@ -1,0 +1,57 @@
+"""With a judge version that has judged few of the graded answers, the next step is to judge them."""
+
+import shlex
+
+import pytest
+
+from engines import on_sqlite
+from graded_log import GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import RECORDED, JudgeVersion
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.runs.judging import make_judge
+from judgeboard.store.judge_versions import ensure_version
+from judging_log import address
+
+
+@on_sqlite
+def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier, ids = log.version("lexical", earlier=True), log.answers(20)
+    log.review_all(ids[:15], label=GOOD)
+    log.say_all(earlier, ids, label=GOOD)
+    with log.store.writing() as connection:
+        trial = ensure_version(connection, make_judge("lexical").version)
+    log.say_all(trial, ids[:1], label=GOOD)
+    db = address(log.store)
+    words = ["agreement", "--judge-version", "lexical v2", "--where", "source=log", "--db", db]
+    assert run(words) == 0
+    printed, suggested = capsys.readouterr()
+    assert (
+        "1 graded answer has a verdict of lexical v2; at least 10 are needed. It has not judged 14 other graded "
+        "answers: judge them, or choose lexical v1 (15 graded answers)." in printed
+    )
+    command = "judgeboard judge --judge lexical --where source=log --where graded=yes"
+    assert suggested == f"next: {command} --db {db}\n"
+    assert run([*shlex.split(command)[1:], "--db", db]) == 0
+    assert "14 asked = 14 ok" in capsys.readouterr().out
+    assert run(words) == 0
+    assert "at least 10 are needed" not in capsys.readouterr().out
+
+
+@on_sqlite
+def test_a_judge_that_cannot_judge_leads_to_another_one(log: GradedLog) -> None:
+    ids = log.answers(12)
+    log.review_all(ids, label=GOOD)
+    with log.store.writing() as connection:
+        recorded = ensure_version(connection, JudgeVersion("old", RECORDED))
+    log.say_all(recorded, ids[:2], label=GOOD)
+    result = measure_agreement(log.store, judge_versions=["old"])
+    assert result.unjudged is None
+    assert result.sentence.endswith("All answers that it judged are graded: judge and grade 8 more.")
+    log.say_all(log.version("nli"), ids, label=GOOD)
+    result = measure_agreement(log.store, judge_versions=["old"])
+    assert result.unjudged is not None
+    assert result.unjudged.command is None
+    assert result.sentence.endswith("It has not judged 10 other graded answers: choose nli v1 (12 graded answers).")

@@ -1,0 +1,872 @@
+"""Two judge versions, and two sources of answers: the published figures by the command, and logs made by hand."""
+
+import json
+import math
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import func, insert, select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, NOON, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import QueueOrder, Response, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.flags.rules import sampling_number
+from judgeboard.imports.importing import import_file
+from judgeboard.measure.ab import compare_sources
+from judgeboard.measure.plans import draw_plan
+from judgeboard.measure.versus import BothJudged, compare_versions, queue_of_differing
+from judgeboard.people.roster import change_settings, raise_flags
+from judgeboard.reviews.queues import create_queue
+from judgeboard.stats.paired import Conclusion
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.queues import QueueRules
+from judgeboard.store.response_pages import rules_of
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
+from judging_log import address
+from recordings import records
+
+Command = Callable[..., tuple[int, Any]]
+SIX_DIGITS = 1e-6
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return ``command(store, *words)``: the exit code and the JSON output."""
+
+    def ran(store: Store, *words: str) -> tuple[int, Any]:
+        code = run([*words, "--db", address(store), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return ran
+
+
+@pytest.fixture(scope="module")
+def expected(shared: Path) -> dict[str, Any]:
+    file = shared / "reading" / "validity-expected.json"
+    if not file.is_file():
+        pytest.skip("the expected figures are absent")
+    figures: dict[str, Any] = json.loads(file.read_text())
+    return figures
+
+
+@pytest.fixture
+def filled(
+    sqlite_store: Store, shared: Path, unlabelled_ragtruth_file: Path, tmp_path: Path, fill_once: Any
+) -> Callable[..., Store]:
+    """Return ``filled(name, is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
+
+    ``share`` is that of the random sample. What has one ``name`` is stored once.
+
+    Logs made by hand prove below that both engines give the same figures.
+    """
+    data, rejected = shared / "data", tmp_path / "rejected.jsonl"
+
+    def labelled(name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
+        def label(new: Store) -> None:
+            new.close()
+            shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
+            change_settings(new, {"random_share": share}, "library")
+            raise_flags(new)
+            answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
+            people = records(data / "ragtruth.human.jsonl.gz")
+            labels = [row for row in people if is_labelled(answers[row["response_id"]])]
+            (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
+            import_file(new, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
+
+        fill_once(f"ragtruth with labels: {name}", sqlite_store, label)
+        return sqlite_store
+
+    return labelled
+
+
+def by_source(name: str, below: float) -> Callable[[dict[str, Any]], bool]:
+    return lambda row: sampling_number(name, "ragtruth", str(row["source_id"])) < below
+
+
+def named(versions: Iterable[str]) -> list[str]:
+    return [word for version in versions for word in ("--judge-version", version)]
+
+
+def versus_figures(output: Any) -> tuple[Any, ...]:
+    counts = output["counts"]
+    return (
+        counts["n"],
+        output["evidence_groups"],
+        counts["only_first"],
+        counts["only_second"],
+        counts["labels_needed"],
+        counts["differing_needed"],
+    )
+
+
+def expected_figures(known: Any) -> tuple[Any, ...]:
+    names = ("n", "groups", "only1", "only2", "labels_for_power_80", "of_those_differing")
+    return tuple(known[name] for name in names)
+
+
+@pytest.mark.shared
+def test_judge_versions_compare_as_published(
+    filled: Callable[..., Store], command: Command, expected: dict[str, Any]
+) -> None:
+    store = filled("all", lambda _row: True)
+    for first, second, name, reached, code in (
+        ("approach_1_modernbert", "track_b_modernbert", "v1 approach_1, v2 track_b, all", "better", 0),
+        ("track_b_arm_c", "track_b_modernbert", "v1 track_b_arm_c, v2 track_b", "not_shown", 2),
+        ("track_b_modernbert", "track_b_large", "v1 track_b, v2 track_b_large", "better", 0),
+    ):
+        words = (first, second)
+        exit_code, output = command(store, "compare", "versions", *words)
+        assert (exit_code, output["conclusion"], output["exit_code"]) == (code, reached, code)
+        known, change = expected["e6_align"][name], output["counts"]["change"]
+        assert versus_figures(output) == expected_figures(known)
+        assert (change["low"], change["high"]) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
+        assert output["counts"]["p_mcnemar"] == pytest.approx(known["p_mcnemar"], rel=1e-3)
+        assert output["counts"]["p"] == pytest.approx(known["p_clustered"], rel=1e-3)
+    words = ("track_b_modernbert", "approach_1_modernbert")
+    assert command(store, "compare", "versions", *words)[0] == 1
+    # -0.0214 is more than the 0.02 that is allowed by default, and less than 0.03.
+    words = ("track_b_arm_c", "track_b_modernbert")
+    assert command(store, "compare", "versions", *words, "--within", "0.03")[1]["conclusion"] == "as_good"
+    # 2.80 standard errors of 0.0090 must fit between the measured loss of 0.0037 and 0.02.
+    assert command(store, "compare", "versions", *words)[1]["counts"]["as_good_needed"] == 3208
+
+
+@pytest.mark.shared
+def test_a_random_sample_compares_as_published(
+    filled: Callable[..., Store], command: Command, expected: dict[str, Any]
+) -> None:
+    words = ("approach_1_modernbert", "track_b_modernbert")
+    store = filled("a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
+    exit_code, output = command(store, "compare", "versions", *words)
+    assert (exit_code, output["differing"], output["answers"], output["alone"]) == (2, 241, 1344, False)
+    assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
+    assert output["counts"]["p_mcnemar"] == pytest.approx(expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3)
+    assert output["warnings"] == []
+    # The printed plan asks for as many labels as the comparison.
+    reach = f"{abs(output['counts']['change']['value']):.6g}"
+    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
+    assert plan["by_lot"] == output["counts"]["labels_needed"]
+
+
+@pytest.mark.shared
+def test_held_out_answers_compare_as_published(
+    filled: Callable[..., Store], expected: dict[str, Any], shared: Path
+) -> None:
+    is_held_out = by_source("align", 0.5)
+    names = [row["id"] for row in records(shared / "data" / "ragtruth.responses.jsonl.gz") if is_held_out(row)]
+    store, known = filled("all", lambda _row: True), expected["e6_align"]["held-out half"]
+    versions = ("approach_1_modernbert", "track_b_modernbert")
+    with store.reading() as connection:
+        both = BothJudged(connection, (get_version(connection, versions[0]), get_version(connection, versions[1])))
+        ids = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id.in_(names))).scalars().all()
+        result = both.compare(inside=np.isin(both.loaded.answers.response_ids[both.rows], ids))
+    counts = result.counts
+    assert (counts.n, result.evidence_groups, counts.only_first, counts.only_second) == tuple(
+        known[name] for name in ("n", "groups", "only1", "only2")
+    )
+    assert (counts.labels_needed, counts.differing_needed) == (
+        known["labels_for_power_80"],
+        known["of_those_differing"],
+    )
+    assert (counts.change.low, counts.change.high) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
+    assert result.conclusion is Conclusion.BETTER
+
+
+@pytest.mark.shared
+def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
+    filled: Callable[..., Store], command: Command, shared: Path
+) -> None:
+    """On the labelled answers alone, the second judge is right more often; on all it is worse by 4 points."""
+    flagged = {
+        row["response_id"]
+        for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz")
+        if (row["judge"], row["label"]) == ("track_b_modernbert", BAD)
+    }
+    words = ("track_b_modernbert", "approach_1_modernbert")
+
+    def drawn(row: dict[str, Any]) -> bool:
+        return sampling_number("judgeboard", "default", str(row["id"])) < 0.05
+
+    with_sample = filled("flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05)
+    exit_code, output = command(with_sample, "compare", "versions", *words)
+    change = output["counts"]["change"]
+    assert (output["alone"], exit_code in {1, 2}) == (True, True)
+    assert change["low"] < -0.040923 < change["high"]
+    assert change["value"] < 0
+    for name, truth in (("kappa", -0.073), ("sensitivity", 0.034), ("specificity", -0.085)):
+        assert output["changes"][name]["low"] < truth < output["changes"][name]["high"]
+
+
+@pytest.mark.shared
+def test_generators_compare_as_published(
+    filled: Callable[..., Store], command: Command, expected: dict[str, Any]
+) -> None:
+    store = filled("of some sources", by_source("ab", 0.3))
+    reviewed_in_random_order(store)
+    for a, b, code in (
+        ("llama-2-7b-chat", "llama-2-70b-chat", 0),  # as good: at most 0.0144 more bad answers
+        ("mistral-7B-instruct", "llama-2-70b-chat", 0),
+        ("llama-2-7b-chat", "llama-2-13b-chat", 2),
+        ("gpt-3.5-turbo-0613", "gpt-4-0613", 2),
+    ):
+        known = expected["e7_versions"][f"{b} minus {a}"]
+        words = (a, b, "--by", "query_type", "--judge-version", "track_b_modernbert")
+        exit_code, output = command(store, "compare", "sources", *words)
+        assert (exit_code, output["questions"], output["labelled"]) == (code, known["n"], known["labelled"])
+        for field, name in (
+            ("change", "PPI tuned, score difference"),
+            ("labels_only", "labels only"),
+            ("judge_alone", "judge only"),
+        ):
+            numbers = tuple(output[field][each] for each in ("value", "low", "high"))
+            assert numbers == pytest.approx(tuple(known[name][each] for each in ("value", "low", "high")), abs=2e-6)
+        assert output["p"] == pytest.approx(known["PPI tuned, score difference"]["p"], rel=1e-3)
+        for each in output["types"]:
+            of_type = known["by_query_type"][each["query_type"]]
+            assert (each["questions"], each["labelled"]) == (of_type["n"], of_type["labelled"])
+            ends = (of_type["value"], of_type["low_simultaneous"], of_type["high_simultaneous"])
+            change = each["change"]
+            assert (change["value"], change["low"], change["high"]) == pytest.approx(ends, abs=2e-6)
+            assert (each["p"], each["p_holm"]) == pytest.approx((of_type["p"], of_type["p_holm"]), rel=2e-3)
+
+
+@pytest.mark.shared
+def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected: dict[str, Any]) -> None:
+    with filled("all", lambda _row: True).reading() as connection:
+        for name, known in expected["e7_versions"].items():
+            b, minus, a = name.partition(" minus ")
+            if not minus or name.startswith("pandalm"):
+                continue
+            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").labels_only
+            truth = known["true (all labelled)"]
+            ends = (truth["value"], truth["low"], truth["high"])
+            assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6)
+
+
+@pytest.mark.shared
+def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
+    """It finds 13b worse than 7b, and people do not."""
+    store = filled("of some sources", by_source("ab", 0.3))
+    reviewed_in_random_order(store)
+    words = ["llama-2-7b-chat", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
+    assert run(["compare", "sources", "--db", address(store), *words]) == 2
+    printed = capsys.readouterr().out
+    assert "The judge alone would find llama-2-13b-chat worse than llama-2-7b-chat." in printed
+    assert "Not shown yet whether llama-2-13b-chat is better or worse" in printed
+    assert "0.1 to" not in printed.splitlines()[0]
+
+
+def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list[Any]) -> list[int]:
+    """Store one answer for each verdict of two judges (None: unusable) with a label of people (None: no label)."""
+    ids = log.answers(len(people))
+    for name, verdicts in (("old", first), ("new", second)):
+        made = [{"label": each} if each else {"status": Status.UNPARSABLE} for each in verdicts]
+        log.say(log.version(name), dict(zip(ids, made, strict=True)))
+    log.reviews({each: {"label": label} for each, label in zip(ids, people, strict=True) if label})
+    return ids
+
+
+@on_sqlite
+def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log: GradedLog) -> None:
+    n = 40
+    first, second = [GOOD] * n, [BAD] * 10 + [GOOD] * 20 + [None] * 10
+    two_judges(log, first, second, [BAD] * 10 + [GOOD] * 30)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.n, result.counts.only_second) == (30, 10)
+    assert result.conclusion is Conclusion.BETTER
+    assert result.unusable == {"old v1": 0, "new v1": 10}
+    assert result.left_out == {"unusable": 10}
+    assert result.as_wrong is not None
+    assert (result.as_wrong.n, result.as_wrong.only_first, result.as_wrong.only_second) == (40, 10, 10)
+
+
+@on_sqlite
+def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> None:
+    people = [BAD] * 20 + [GOOD] * 60
+    two_judges(log, [BAD] * 60 + [GOOD] * 20, [GOOD] * 10 + [BAD] * 10 + [GOOD] * 60, people)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.conclusion, result.as_wrong) == (Conclusion.BETTER, None)
+    assert "new v1 finds fewer bad answers than old v1, although it is right more often in all." in result.warnings
+
+
+@on_sqlite
+def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: GradedLog) -> None:
+    """People read a part of what the old judge calls bad: the labels tell nothing of the other answers."""
+    first, second = [BAD] * 40 + [GOOD] * 60, [GOOD] * 40 + [BAD] * 40 + [GOOD] * 20
+    ids = two_judges(log, first, second, [GOOD] * 20 + [None] * 60 + [GOOD] * 20)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.conclusion, result.exit_code, result.counts.change.value) == (Conclusion.NOT_SHOWN, 2, None)
+    assert (result.counts.p, result.counts.p_mcnemar, result.changes, result.alone) == (None, None, {}, True)
+    assert result.to_label == (
+        "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1'"
+    )
+    assert result.sentence == (
+        "Not shown yet whether new v1 is better or worse than old v1. Of 20 labelled answers on which they differ, "
+        "old v1 is right on 0 and new v1 on 20. People labelled 50 % of the 40 answers that only old v1 calls bad, and "
+        "0 % of the 40 that only new v1 calls bad. These labels are no random sample, so they tell nothing of the "
+        f"other answers. To label a random sample of the answers on which they differ: `{result.to_label}`"
+    )
+    with log.store.reading() as connection:
+        plan = draw_plan(connection, RowFilter(), ["old", "new"])
+    assert plan.labelled is not None
+    assert len(plan.labelled) == 0, "it draws answers with a label that people chose, too"
+    rules = QueueRules("judges", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=60)
+    create_queue(log.store, rules, by="test", plan=plan)
+    with log.store.reading() as connection:
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
+    assert (len(items), set(items) <= set(ids[:80])) == (60, True)
+    # The new judge is right on all answers that only the old one calls bad, and wrong on the others.
+    log.reviews({each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada")
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.alone, result.counts.n, result.unlabelled) == (True, 60, 20)
+    assert result.counts.change.value == pytest.approx(0, abs=1e-9)
+    assert (result.counts.change.low, result.counts.change.high) == pytest.approx((-0.1, 0.1), abs=0.1)
+    assert "How often each version is right is not known from these labels." in result.sentence
+    assert result.sentence.endswith(
+        "Labels on all 80 answers on which they differ can show about 25 points or more: `judgeboard queue create "
+        "judges --plan judges --n 20 --judge-version 'old v1' --judge-version 'new v1'`"
+    )
+
+
+@on_sqlite
+def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A random sample of all answers would need five times as many labels; `plan` asks for as few as `versus`."""
+    first, second = [GOOD] * 80 + [BAD] * 80 + [GOOD] * 640, [BAD] * 80 + [GOOD] * 80 + [GOOD] * 640
+    people = [BAD if at % 40 < 25 else GOOD for at in range(80)] + [GOOD if at % 40 < 25 else BAD for at in range(720)]
+    ids = two_judges(log, first, second, [label if at % 5 == 0 else None for at, label in enumerate(people)])
+    log.flag(ids[::5], "random_sample")
+    words = ["--db", address(log.store), "--judge-version", "old v1", "--judge-version", "new v1"]
+    assert run(["compare", "versions", "--within", "0", "old v1", "new v1", *words[:2]]) == 2
+    printed, suggested = capsys.readouterr()
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert result.counts.labels_needed is not None
+    assert 160 < result.counts.labels_needed <= 800
+    run(
+        [
+            "labels",
+            "plan",
+            "--for",
+            "judges",
+            "--reach",
+            f"{abs(result.counts.change.value or 0):.6g}",
+            "--json",
+            *words,
+        ]
+    )
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert 0 < plan["more"] < result.counts.labels_needed / 4
+    assert (
+        f"If the true change is as large as observed, labels on about {plan['more']} more answers on which they differ "
+        f"will probably show it: `judgeboard queue create judges --plan judges --n {plan['more']} " in printed
+    )
+    assert "random sample" not in printed
+    assert "would show that" not in printed
+    assert "plan --for" not in suggested
+
+
+@on_sqlite
+def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
+    """Where the new judge is right, all answers have a label; where it is wrong, a sample of more answers has."""
+    first, second = [BAD] * 12 + [GOOD] * 80, [GOOD] * 12 + [BAD] * 80
+    people = [GOOD] * 12 + [GOOD] * 8 + [BAD] * 2 + [None] * 70
+    ids = two_judges(log, first, second, people)
+    row = {"query_type": "", "source": "log", "rule": "random_sample", "created_at": NOON, "state": "open"}
+    rows = [row | {"response_id": each, "raise_key": str(each), "severity": 0} for each in ids[12:22]]
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), rows)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.only_first, result.counts.only_second) == (8, 14)
+    assert (result.counts.change.value or 0) < 0
+    assert "so the change has another sign than the counts of labels." in result.sentence
+
+
+@on_sqlite
+def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    """A queue has only answers on which the versions differ: its labels do not count for all answers."""
+    first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
+    people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
+    ids = two_judges(log, first, second, [each if at % 20 == 0 else None for at, each in enumerate(people)])
+    log.flag(ids[::20], "random_sample")
+    assert say_in_queue(log, queue_of_differing(("old v1", "new v1"), 24), set(ids[:30:3])) == 24
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.n, result.changes["kappa"].n) == (27, 15)
+    run(["compare", "versions", "--db", address(log.store), "old", "new"])
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change")]
+    kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
+    assert line.startswith("change in all 300 answers, from labels that stand for all: ")
+    assert re.findall(r"\(n = (.*?)\)", line) == [
+        f"{kappa} labelled answers",
+        f"{recall} that people call bad",
+        f"{specificity} that people call good",
+    ]
+    assert kappa == recall + specificity
+
+
+@on_sqlite
+def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log: GradedLog) -> None:
+    first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
+    people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130
+    ids = two_judges(log, first, second, people[:50] + [None] * 150)
+    with log.store.reading() as connection:
+        alone = compare_versions(connection, "old", "new")
+    assert (alone.alone, alone.counts.n, alone.changes) == (True, 50, {})
+    assert "In all 200 answers that both judged, the share of right verdicts changes by +15 points" in alone.sentence
+    assert "How often each version is right is not known" in alone.sentence
+    log.reviews({each: {"label": label} for each, label in zip(ids[50:], people[50:], strict=True)})
+    with log.store.reading() as connection:
+        complete = compare_versions(connection, "old", "new")
+    assert (complete.alone, complete.counts.n) == (False, 200)
+    assert alone.counts.change.value == pytest.approx(complete.counts.change.value)
+    assert alone.counts.change.low == pytest.approx(complete.counts.change.low, abs=0.02)
+    assert alone.counts.change.high == pytest.approx(complete.counts.change.high, abs=0.02)
+    assert alone.conclusion is complete.conclusion is Conclusion.BETTER
+    assert (alone.differing, complete.differing) == (50, 50)
+
+
+def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> None:
+    """Where one version flags, all answers are labelled. These labels count in both orders."""
+    log = sqlite_log
+    ids = log.answers(240)
+    log.say(log.version("rag"), {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)})
+    log.say(log.version("nli"), {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)})
+    log.flag(ids[:100], "low_groundedness")
+    log.flag(ids[::4], "random_sample")
+    log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
+    with log.store.reading() as connection:
+        there, back = compare_versions(connection, "rag", "nli"), compare_versions(connection, "nli", "rag")
+    assert there.changes["kappa"].n == 120, "all labels"
+    assert there.changes.keys() == back.changes.keys()
+    for name, change in there.changes.items():
+        other = back.changes[name]
+        assert (change.n, change.value, change.low) == pytest.approx((other.n, -other.value, -other.high))
+
+
+def said_of_log(log: GradedLog, logged: int) -> str:
+    """Return what `versus` says of a change of 10 points in 50 of the ``logged`` answers."""
+    first, second = [GOOD] * 4 + [BAD] * 9 + [GOOD] * 37, [BAD] * 4 + [GOOD] * 9 + [GOOD] * 37
+    two_judges(log, first, second, [GOOD] * 50)
+    log.answers(logged - 50)
+    with log.store.reading() as connection:
+        return compare_versions(connection, "old", "new").sentence
+
+
+@on_sqlite
+def test_a_log_that_is_too_small_says_what_it_could_show(log: GradedLog) -> None:
+    """More answers would be needed than the log has: there is one number, and no advice to judge what is not there."""
+    sentence = said_of_log(log, 100)
+    too_small = re.search(
+        r"A change of 10 points needs about ([\d,]+) answers \(rough\)\. Your 100 can show (\d+) points or more, if "
+        r"both versions judge all and people label all\.$",
+        sentence,
+    )
+    assert too_small is not None, sentence
+    needed, points = (int(each.replace(",", "")) for each in too_small.groups())
+    assert points == pytest.approx(10 * (needed / 100) ** 0.5, abs=0.6)
+    assert len(str(needed).rstrip("0")) <= 2, "a rough number has two digits"
+    assert "labels" not in sentence
+
+
+@on_sqlite
+def test_a_log_with_enough_answers_asks_to_judge_the_others(log: GradedLog) -> None:
+    sentence = said_of_log(log, 400)
+    assert "both judged only 50 of the 400 in the log. Judge the others with both versions first." in sentence
+    assert "(rough)" not in sentence
+
+
+@on_sqlite
+def test_a_log_that_is_all_labelled_asks_for_more_answers(log: GradedLog) -> None:
+    sentence = said_of_log(log, 50)
+    assert sentence.endswith("All 13 answers on which they differ are labelled. Log more answers.")
+
+
+@on_sqlite
+def test_few_labels_show_nothing(log: GradedLog) -> None:
+    two_judges(log, [GOOD] * 9, [BAD] * 9, [BAD] * 9)
+    log.version("third")
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+        assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
+        assert result.sentence == (
+            "Not shown yet whether new v1 is better or worse than old v1. Of 9 labelled answers on which they differ, "
+            "old v1 is right on 0 and new v1 on 9. The labels are in 9 evidence groups; at least 10 are needed."
+        )
+        assert (result.counts.change.low, result.counts.labels_needed, result.changes) == (None, None, {})
+        nothing = compare_versions(connection, "old", "third")
+        assert (nothing.counts.n, nothing.conclusion) == (0, Conclusion.NOT_SHOWN)
+        assert nothing.left_out == {"labelled_but_judged_by_one": 9}
+        with pytest.raises(BadInput, match="with itself"):
+            compare_versions(connection, "old", "old v1")
+
+
+def reviewed_in_random_order(store: Store) -> None:
+    """Repeat all reviews as those of a queue with all answers in random order."""
+    rules = QueueRules("all", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=10_000)
+    create_queue(store, rules, by="test")
+    with store.writing() as connection:
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
+        reviews = [dict(row) for row in connection.execute(select(REVIEW)).mappings()]
+        for row in reviews:
+            row |= {"queue_item_id": items[row["response_id"]], "request_key": f"again {row.pop('id')}"}
+        connection.execute(insert(REVIEW), reviews)
+
+
+def answered(log: GradedLog, model: str, questions: list[tuple[str, str]]) -> list[int]:
+    """Store an answer of a model to each question with its passage."""
+    stored = [
+        Response("log", f"{model} {place}", query, f"answer {place}", (passage,), generator_model=model)
+        for place, (query, passage) in enumerate(questions)
+    ]
+    with log.store.writing() as connection:
+        return store_responses(connection, stored).new
+
+
+def two_sources(log: GradedLog, n: int, *, labelled: int, bad_b: int = 0) -> tuple[list[int], list[int]]:
+    """Store ``n`` questions that two models answered; the first ``labelled`` have labels, ``bad_b`` of B bad."""
+    sides = []
+    for model in ("app a", "app b"):
+        ids = answered(log, model, [(f"question {number}", f"{model} found {number}") for number in range(n)])
+        log.say_all(log.version(), ids, label=GOOD, groundedness=0.8)
+        sides.append(ids)
+    log.review_all(sides[0][:labelled], label=BAD)
+    log.reviews({each: {"label": BAD if place < bad_b else GOOD} for place, each in enumerate(sides[1][:labelled])})
+    return sides[0], sides[1]
+
+
+@on_sqlite
+def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) -> None:
+    two_sources(log, 30, labelled=20, bad_b=5)
+    reviewed_in_random_order(log.store)
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+        assert (result.questions, result.labelled, result.change.value) == (30, 20, -0.75)
+        assert (result.conclusion, result.exit_code) == (Conclusion.BETTER, 0)
+        assert (result.labels_only.method, result.labels_only.unit) == ("influence function", "response")
+        assert compare_sources(connection, "app b", "app a").exit_code == 1
+        with pytest.raises(NotFound, match="neither two sources nor two generators"):
+            compare_sources(connection, "app a", "log")
+        with pytest.raises(BadInput, match="with itself"):
+            compare_sources(connection, "log", "log")
+
+
+@on_sqlite
+def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: GradedLog) -> None:
+    ids = answered(log, "app a", [("again", "x"), ("again", "y"), ("again", "z")])
+    ids += answered(log, "app b", [("again", "x"), ("again", "y"), ("again", "w"), ("only one", "q")])
+    log.say_all(log.version(), ids, label=GOOD)
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.questions, result.left_out) == (2, {"answered_by_one": 1, "question_repeated": 2})
+
+
+@on_sqlite
+def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log: GradedLog) -> None:
+    a, b = two_sources(log, 40, labelled=30, bad_b=30)
+    log.review(a[35], label=GOOD)
+    reviewed_in_random_order(log.store)
+    other = log.version("strict")
+    log.say_all(other, a, label=GOOD, groundedness=0.9)
+    log.say(other, {each: {"status": Status.REFUSED} if place < 3 else {"label": BAD} for place, each in enumerate(b)})
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b", judge_version="strict")
+    assert (result.questions, result.labelled, result.left_out) == (40, 30, {"labelled_on_one_side": 1})
+    assert (result.change.value, result.judge_alone.n) == (0.0, 37)
+    assert (result.change.low, result.change.high) == pytest.approx((-0.113513, 0.113513), abs=1e-5)
+    assert "On 3 questions the judge has no usable verdict on both answers." in result.warnings
+
+
+def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
+    """Create the queue of a command that was shown, and review all its items; return how many there are."""
+    assert run([*shlex.split(command)[1:], "--assign", "eve", "--db", address(log.store)]) == 0
+    of_newest = QUEUE_ITEM.c.queue_id == select(func.max(QUEUE_ITEM.c.queue_id)).scalar_subquery()
+    with log.store.reading() as connection:
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM).where(of_newest))}
+    labels = {each: {"label": BAD if each in bad else GOOD, "queue_item_id": item} for each, item in items.items()}
+    log.reviews(labels, "ada")
+    return len(items)
+
+
+def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(log: GradedLog) -> None:
+    """Nothing tells why these labels were made; all flagged answers have one, as after an import."""
+    a, b = two_sources(log, 40, labelled=0)
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    log.review_all(a[:20], label=BAD)
+    log.review_all(b[:20], label=GOOD)
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.left_out, result.exit_code) == (0, {"no_random_sample": 20}, 2)
+    assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
+    assert result.sentence == (
+        "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: none of "
+        "the answers that no rule flagged has a label of a random sample. For a first figure, label all 40 other "
+        f"answers of app a and app b: `{result.to_label}`"
+    )
+    assert result.to_label is not None
+    assert say_in_queue(log, result.to_label, set()) == 40
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.change.value, result.left_out, result.to_label) == (40, -0.5, {}, None)
+    assert result.conclusion is Conclusion.BETTER
+
+
+MORE_OFTEN = (
+    "There is no figure for all 200 questions: people labelled 120 of the 120 flagged answers and {others} of the 280 "
+    "others. This comparison cannot weight labels, so it needs labels with equal chances. "
+)
+NOT_IN_SAMPLE = (
+    "The labels on both answers of {chosen} other questions do not count, because they are not part of the random "
+    "sample. "
+)
+
+
+@pytest.mark.parametrize(("random_share", "why"), [(0.04, MORE_OFTEN), (0.15, NOT_IN_SAMPLE)])
+def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_each(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], random_share: float, why: str
+) -> None:
+    """All flagged answers have a label, and a random sample of the rest, so that `labels rate` weights them."""
+    log = sqlite_log
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", random_share, "test")
+    a, b = two_sources(log, 200, labelled=0)
+    flagged, rest = [*a[:60], *b[:60]], np.array([*a[60:], *b[60:]])
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in flagged})
+    with log.store.reading() as connection:
+        drawn = rules_of(connection, rest)["random_sample"].tolist()
+    log.review_all(flagged, label=BAD)
+    log.reviews({each: {"label": BAD if place < 12 else GOOD} for place, each in enumerate(drawn)})
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    chosen = result.left_out["no_random_sample"]
+    assert result.change.value is None
+    assert chosen >= 59, "nearly all questions with two flagged answers"
+    assert why.format(others=len(drawn), chosen=chosen) + "The share of bad answers of each can " in result.sentence
+    command = re.search(
+        "The share of bad answers of each can be weighted: `(judgeboard labels rate [^`]*)`", result.sentence
+    )
+    assert command is not None, result.sentence
+    assert run([*shlex.split(command[1])[1:], "--json", "--db", address(log.store)]) == 0
+    slices = json.loads(capsys.readouterr().out)["slices"]
+    assert {each["name"] for each in slices} == {"app a", "app b"}
+    if random_share > 0.1:  # enough labels of the others on each side
+        assert all(each["value"] is not None for each in slices)
+
+
+def test_a_judge_beside_too_few_labels_is_not_contradicted(sqlite_log: GradedLog) -> None:
+    a, b = two_sources(sqlite_log, 60, labelled=0)
+    version = sqlite_log.version("other")
+    sqlite_log.say_all(version, a, label=BAD)
+    sqlite_log.say_all(version, b, label=GOOD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b", judge_version=version.id)
+    assert result.warnings == (
+        "The judge alone would find app b better than app a. Too few labels count to check this.",
+    )
+    sqlite_log.review_all(a, label=GOOD)
+    sqlite_log.review_all(b, label=BAD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b", judge_version=version.id)
+    assert result.sentence.startswith("app b is worse than app a on the 60 questions that both answered. ")
+    assert result.warnings == ("The judge alone would find app b better than app a. The labels show the opposite.",)
+
+
+@on_sqlite
+def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: GradedLog) -> None:
+    a, b = two_sources(log, 240, labelled=0)
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:80], *b[:80]]})
+    log.review_all([*a[:30], *b[:30]], label=BAD)
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.left_out, result.change.value) == (0, {"no_random_sample": 30}, None)
+    assert "For a first figure, label a random sample of 240 answers of app a and app b: `" in result.sentence
+    assert result.to_label is not None
+    assert say_in_queue(log, result.to_label, {*a[:160], *b[:80]}) == 240
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert 40 <= result.labelled <= 80, "half of the answers, so a quarter of the questions"
+    assert result.change.low is not None
+    assert result.change.high is not None
+    assert result.change.low < -1 / 3 < result.change.high
+    assert result.conclusion is Conclusion.BETTER
+    chosen = result.left_out["no_random_sample"]
+    assert f"The labels on both answers of {chosen} other questions do not count" in result.sentence
+    with log.store.reading() as connection:
+        eve = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "eve")).scalar_one()
+    hidden = "a comparison of sources counts all answers, but 240 of the 480 answers are hidden from you"
+    with Seen(log.store, eve).reading() as connection, pytest.raises(BadInput, match=hidden):
+        compare_sources(connection, "app a", "app b")
+
+
+def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log: GradedLog) -> None:
+    two_sources(sqlite_log, 240, labelled=30, bad_b=28)
+    reviewed_in_random_order(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labelled) == (Conclusion.NOT_SHOWN, 30)
+    assert result.labels_needed is not None
+    assert 30 < result.labels_needed < 240
+    more = result.labels_needed - 30
+    answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
+    assert result.sentence.endswith(
+        f"from 30 of them with labels on both answers. To show a change of this size, about {more} more "
+        f"questions must have labels on both answers. For that, label a random sample of {answers} answers of app a "
+        f"and app b: `judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
+    )
+
+
+def test_labels_on_all_questions_show_what_the_sentence_says(sqlite_log: GradedLog) -> None:
+    """They cannot show so small a change: the sentence names the change that they can show, and the queue."""
+    two_sources(sqlite_log, 60, labelled=20, bad_b=19)
+    reviewed_in_random_order(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labels_needed) == (Conclusion.NOT_SHOWN, None)
+    advice = re.search(r"Labels on all 60 questions can show about (\d+) points or more: `(.*)`$", result.sentence)
+    assert advice is not None, result.sentence
+    assert advice[2] == result.to_label
+    # As often as in the labels so far, 5 % of the questions would change, by 1.
+    assert int(advice[1]) == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
+    assert say_in_queue(sqlite_log, advice[2], set()) == 80
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.to_label) == (60, None)
+
+
+def test_questions_that_are_all_labelled_ask_for_more_questions(sqlite_log: GradedLog) -> None:
+    two_sources(sqlite_log, 40, labelled=40, bad_b=38)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labelled, result.to_label) == (Conclusion.NOT_SHOWN, 40, None)
+    assert result.sentence.endswith(
+        "40 of them with labels on both answers. All 40 questions are labelled. Log more questions."
+    )
+
+
+def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> None:
+    """One side answered three more questions: the queue has these answers, too, and the sentence counts them."""
+    a, b = two_sources(sqlite_log, 40, labelled=0)
+    questions = [f"question {number}" for number in range(40)] + ["only a"] * 3
+    more = answered(sqlite_log, "app a", [(each, f"app a found {place}") for place, each in enumerate(questions)])
+    assert len(more) == 3
+    version = sqlite_log.version()
+    sqlite_log.say_all(version, more, label=GOOD)
+    sqlite_log.say(version, {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    sqlite_log.review_all([*a[:20], *b[:20]], label=BAD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert result.sentence.endswith(
+        "There is no figure for all 40 questions: none of the answers that no rule flagged has a label of a random "
+        f"sample. For a first figure, label all 43 other answers of app a and app b: `{result.to_label}`"
+    )
+    assert result.to_label is not None
+    assert " --limit 43 " in result.to_label
+    assert say_in_queue(sqlite_log, result.to_label, set()) == 43
+
+
+@pytest.mark.parametrize("answers", [30, 7])
+def test_too_few_questions_have_no_interval(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], answers: int
+) -> None:
+    two_sources(sqlite_log, answers, labelled=7, bad_b=3)
+    reviewed_in_random_order(sqlite_log.store)
+    words = ["compare", "sources", "app a", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
+    assert run(words) == 2
+    printed = capsys.readouterr().out
+    assert re.search(r"Too few questions( with .*)? \(n = 7, at least 10 needed\)\.", printed)
+    why = "too few questions with labels that count on both answers (n = 7, at least 10 needed)"
+    assert f"whether app b is better or worse than app a: {why}\n" in printed
+    assert "labels without the judge" not in printed, "the sentence above says why there is no figure"
+    assert "-57" not in printed, "no figure stands beside it"
+    assert "more question" not in printed
+    run([*words, "--json"])
+    output = json.loads(capsys.readouterr().out)
+    of_type = output["types"][0]["change"]
+    for change in (output["change"], output["labels_only"], of_type):
+        assert (change["value"], change["low"], change["n"]) == (None, None, 7)
+    assert (output["to_label"] is None) == (answers == 7), "no label makes seven questions enough"
+
+
+def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(40)
+    for name in ("one", "two"):
+        sqlite_log.say(sqlite_log.version(name), {each: {"label": BAD if each % 3 else GOOD} for each in ids})
+    sqlite_log.review_all(ids[:20], label=GOOD)
+    with sqlite_log.store.reading() as connection:
+        compared = compare_versions(connection, "one v1", "two v1")
+    assert compared.sentence == (
+        "one v1 and two v1 give the same verdict on all 40 answers that both judged, so no label can tell them apart."
+    )
+    assert compared.differing == 0
+
+
+@pytest.mark.parametrize(("answers", "every"), [(1, "the 1 answer"), (2, "all 2 answers")])
+def test_two_judges_that_never_differ_without_labels_ask_for_none(
+    sqlite_log: GradedLog, answers: int, every: str
+) -> None:
+    ids = sqlite_log.answers(answers)
+    for name in ("one", "two"):
+        sqlite_log.say(sqlite_log.version(name), {each: {"label": BAD} for each in ids})
+    with sqlite_log.store.reading() as connection:
+        compared = compare_versions(connection, "one v1", "two v1")
+    assert f"give the same verdict on {every} that both judged" in compared.sentence
+
+
+@on_sqlite
+def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> None:
+    two_judges(log, [GOOD] * 40, [BAD] + [GOOD] * 39, [None] * 40)
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert result.sentence == (
+        "No answer has a label of people and usable verdicts of both old v1 and new v1. They give the same verdict on "
+        "39 of 40 answers that both judged. To label a random sample of the answers on which they differ: `judgeboard "
+        "queue create judges --plan judges --n 1 --judge-version 'old v1' --judge-version 'new v1'`"
+    )
+
+
+@on_sqlite
+def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
+    log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert (result.counts.n, result.left_out) == (28, {"ties": 2})
+    run(["compare", "versions", "--db", address(log.store), "old", "new"])
+    assert "Left out: people tied (2)." in capsys.readouterr().out
+
+
+@on_sqlite
+def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    versus = ["compare", "versions", "--db", address(log.store), "old", "new"]
+    ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
+    run(versus)
+    assert "change: " not in capsys.readouterr().out
+    log.reviews({each: {"label": GOOD} for each in ids[1:]})
+    run(versus)
+    assert "recall of bad answers not available (people found no bad answer)" in capsys.readouterr().out
+
+
+@on_sqlite
+def test_two_judges_that_never_differ_have_no_change_of_recall(log: GradedLog) -> None:
+    two_judges(log, [GOOD] * 40, [GOOD] * 40, [BAD] * 10 + [GOOD] * 30)
+    with log.store.reading() as connection:
+        assert compare_versions(connection, "old", "new").changes == {}

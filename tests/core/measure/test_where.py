@@ -1,0 +1,138 @@
+"""Figures of the answers that match a filter: the same as those of the slice with these answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.agreement import measure_agreement
+from judgeboard.methods.juries.run import judge_by_jury
+from judgeboard.methods.repeats.run import repeats_report
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.pairs import matching_pairs
+from judgeboard.store.storing import store_judgments
+from judging_log import address
+from pair_log import add_pairs, people_say, record
+
+ONE_TYPE = RowFilter(query_types=("sql",))
+
+
+@pytest.fixture
+def graded(graded_once: Any) -> GradedLog:
+    """Two judges and two people on 30 answers; every second answer has the query type sql."""
+    return graded_once("two judges and two people", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
+    first, second = log.version("one"), log.version("two")
+    placed = list(enumerate(log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))))
+    for version, every in ((first, 3), (second, 5)):
+        said = {id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7} for place, id_ in placed}
+        log.say(version, said)
+    for person, every in (("mara", 4), ("jon", 6)):
+        labels = {id_: BAD if place % every else GOOD for place, id_ in placed}
+        log.reviews(
+            {id_: {"label": labels[id_], "groundedness": place % every / every} for place, id_ in placed}, person
+        )
+
+
+@on_sqlite
+@pytest.mark.parametrize("grade", ["label", "groundedness"])
+@pytest.mark.parametrize("of", ["judge", "people", "judges"])
+def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, grade: str) -> None:
+    chosen = {"of": of, "grade": grade, "judge_versions": ("one",) if of == "judge" else ()}
+    everything = measure_agreement(graded.store, by="query_type", **chosen)
+    (part,) = [each for each in everything.slices if each.name == "sql"]
+    result = measure_agreement(graded.store, where=ONE_TYPE, **chosen)
+    assert everything.n > result.n == part.n
+    assert {name: result.statistics[name] for name in part.statistics} == part.statistics
+    assert (everything.where, result.where) == ({}, {"query_types": ["sql"]})
+
+
+def test_a_filter_of_metadata_or_of_reviews_works_too(graded: GradedLog) -> None:
+    for where in (RowFilter(graded=True), RowFilter(sources=("log",)), RowFilter(judge="one", judge_side="low")):
+        assert measure_agreement(graded.store, judge_versions=("one",), where=where).n in range(1, 31)
+    with pytest.raises(NotFound):
+        measure_agreement(graded.store, where=RowFilter(sources=("elsewhere",)))
+
+
+def test_a_jury_and_repeats_name_their_filter(graded: GradedLog) -> None:
+    jury = judge_by_jury(graded.store, ["one", "two"], where=ONE_TYPE)
+    assert (jury.answers, jury.where) == (15, {"query_types": ["sql"]})
+    version = graded.version("again")
+    ids = graded.answers(12, query_type="sql") + graded.answers(12, query_type="plain")
+    verdicts = [
+        NewJudgment(each, 0, number, Verdict(Status.OK, groundedness=each % 5 / 5)) for each in ids for number in (0, 1)
+    ]
+    with graded.store.writing() as connection:
+        store_judgments(connection, version, None, verdicts)
+    with graded.store.reading() as connection:
+        assert repeats_report(connection, version=version.id).answers == 24
+        report = repeats_report(connection, version=version.id, where=ONE_TYPE)
+        assert (report.answers, report.where) == (12, {"query_types": ["sql"]})
+        with pytest.raises(NotFound, match="no repeats of the answers that match: source x"):
+            repeats_report(connection, version=version.id, where=RowFilter(sources=("x",)))
+    assert measure_agreement(graded.store, of="repeats", where=ONE_TYPE).n == 12
+
+
+@pytest.fixture
+def compared(store: Store, fill_once: Any) -> Store:
+    fill_once("pairs of two types", store, fill_pairs)
+    return store
+
+
+def fill_pairs(store: Store) -> None:
+    pairs = add_pairs(store, 12, query_type="sql") + add_pairs(store, 12, query_type="plain", first=12)
+    record(store, pairs, {"ab": "abt" * 8, "ba": "abb" * 8})
+    for place, pair in enumerate(pairs):
+        people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
+
+
+@on_sqlite
+@pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])
+def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
+    every, result = (measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE))
+    assert every.n == 2 * result.n
+    with pytest.raises(BadInput, match="only by query_type, source, model and id"):
+        measure_agreement(compared, of=of, unit="pairs", where=RowFilter(graded=True))
+
+
+@pytest.mark.parametrize(
+    ("models", "n"), [(("m1",), 12), (("m2",), 18), (("m3",), 6), (("m1", "m3"), 18), (("m4",), 0)]
+)
+def test_pairs_are_filtered_by_the_model_of_either_answer(store: Store, models: tuple[str, ...], n: int) -> None:
+    pairs = [
+        pair
+        for place, (a, b) in enumerate((("m1", "m2"), ("m2", "m1"), ("m2", "m3"), (None, None)))
+        for pair in add_pairs(store, 6, first=6 * place, model_a=a, model_b=b)
+    ]
+    record(store, pairs, {"ab": "ab" * 12, "ba": "ab" * 12})
+    for pair in pairs:
+        people_say(store, pair, *"aa")
+    where = RowFilter(models=models)
+    with store.reading() as connection:
+        assert len(matching_pairs(connection, where) or ()) == n
+    if n:
+        assert measure_agreement(store, unit="pairs", where=where).n == n
+
+
+@on_sqlite
+def test_the_commands_take_the_filter_and_their_json_names_it(
+    compared: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--where", "query_type=sql", "--db", address(compared), "--json"]
+    assert run(["agreement", "--unit", "pairs", *arguments]) == 0
+    agreement = json.loads(capsys.readouterr().out)
+    assert run(["compare", "--recorded", "--judge-version", agreement["title"], *arguments]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert agreement["where"] == report["where"] == {"query_types": ["sql"]}
+    assert report["groups"][0]["counts"]["pairs"] == 12
+    assert run(["agreement", "--unit", "pairs", *arguments[:-1]]) == 0
+    assert "Filter: sql." in capsys.readouterr().out
