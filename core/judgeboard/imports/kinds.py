@@ -5,10 +5,13 @@ The help lists the kinds, and `judgeboard --help` loads no SQLAlchemy: the store
 
 import re
 from abc import ABC, abstractmethod
+from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -302,19 +305,20 @@ class RowOutcomes:
         return Stored(new, self._rows - new - len(problems), problems=problems)
 
 
-_SHORT = [*range(4096)]  # each number once in memory, however many texts have it
+_CONTENT_BITS = 16
 
 
 class SeenIds:
-    """Texts that were seen, as 60-bit hashes (a longer number takes 16 bytes more), with a hash of their contents.
+    """Texts that were seen, as 64-bit hashes, each with 16 bits of a hash of its content: ten bytes for each text.
 
-    Two texts share a hash in about one of two million files with a million texts.
+    A set or a dict of numbers takes a hundred bytes for each. The first bits of a hash tell its array, the others stand
+    there. Two texts share a hash in about one of thirty million files with a million texts.
     """
 
     def __init__(self) -> None:
         from hashlib import blake2b  # it loads OpenSSL, which the list of kinds does not need
 
-        self._hashes: dict[int, int] = {}
+        self._arrays: defaultdict[int, array[int]] = defaultdict(partial(array, "Q"))
         self._blake2b = blake2b
 
     def add(self, key: str) -> bool:
@@ -323,13 +327,20 @@ class SeenIds:
 
     def same(self, key: str, content: int) -> bool | None:
         """Add a text; None if it is new, otherwise whether the hash of its content is that of the first time."""
-        before = len(self._hashes)
-        short = _SHORT[content % len(_SHORT)]
-        first = self._hashes.setdefault(self._hash(key), short)
-        return None if len(self._hashes) > before else first == short
+        hashes, entry = self._place(key)
+        entry |= content % (1 << _CONTENT_BITS)
+        for other in hashes:
+            if other >> _CONTENT_BITS == entry >> _CONTENT_BITS:
+                return other == entry
+        hashes.append(entry)
+        return None
 
     def __contains__(self, key: str) -> bool:
-        return self._hash(key) in self._hashes
+        hashes, entry = self._place(key)
+        return any(other >> _CONTENT_BITS == entry >> _CONTENT_BITS for other in hashes)
 
-    def _hash(self, key: str) -> int:
-        return int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 4
+    def _place(self, key: str) -> tuple["array[int]", int]:
+        """Return the array of a text, and what stands there for a text with a content whose hash is 0."""
+        number = int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        which, rest = divmod(number, 1 << 48)
+        return self._arrays[which], rest << _CONTENT_BITS
