@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -203,6 +203,11 @@ def half_up(number: float, digits: int) -> float:
 def counted(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def listed_words(words: Sequence[str]) -> str:
+    """Return "sql", "sql and table", "sql, table and rare"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def day_words(day: int, *, year: bool = True) -> str:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import markup, press, shown
 from judgeboard.domain import Decision, QueueOrder, Response
-from judgeboard.reports.output import Column, Table, to_csv
+from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import work_mark

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.formats.output import Column, Format, Table
 from judgeboard_dashboard.widgets.tables import fitted
 
 FORMATS: tuple[Format, ...] = ("text", "count", "share")

@@ -5,7 +5,7 @@ import re
 import pytest
 import streamlit as st
 
-from judgeboard.reports.output import Column, Table
+from judgeboard.formats.output import Column, Table
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import bold_numbers
 

@@ -134,11 +134,11 @@ def agreement_command(
     Every figure has n, a 95 % interval and the number of excluded answers. Each answer counts once per judge
     version, with the latest usable verdict. A figure that is not available has a reason instead of a value.
     """
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.agreement import measure_agreement
     from judgeboard.measure.agreement_result import shortened
     from judgeboard.measure.fields import field_agreement
     from judgeboard.reports.agreement import fields_table, next_command, result_lines, stand_ins_of_fields
-    from judgeboard.reports.output import text_lines
     from judgeboard.stats.estimates import MIN_PAIRS
     from judgeboard.store.filters import RowFilter, filter_sentence
 
@@ -191,7 +191,7 @@ def stats_command() -> None:
 
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
-    from judgeboard.reports.output import text_lines
+    from judgeboard.formats.output import text_lines
     from judgeboard.reports.stats import (
         agreement_tables,
         agreement_words,

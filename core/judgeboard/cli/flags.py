@@ -10,7 +10,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
-from judgeboard.reports.output import to_plain
+from judgeboard.formats.output import to_plain
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 

@@ -26,7 +26,7 @@ from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
 
 if TYPE_CHECKING:
-    from judgeboard.reports.output import Table
+    from judgeboard.formats.output import Table
     from judgeboard.store.engine import Store
     from judgeboard.store.hidden_rows import Seen
     from judgeboard.store.reviewers import Reviewer
@@ -496,7 +496,7 @@ def show(
     With ``--csv``, print the table as CSV instead; without a table, the rows of the result. A result without rows is
     one row.
     """
-    from judgeboard.reports.output import rows_table, to_csv, to_json, to_plain
+    from judgeboard.formats.output import rows_table, to_csv, to_json, to_plain
 
     if as_csv():
         if as_json():

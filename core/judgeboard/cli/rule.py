@@ -458,7 +458,7 @@ def rule_list(name: str | None, kind: Kind | None) -> None:
     the number of answers or messages that wait. With NAME, show the rules of this name in full: calls and cost today,
     limits, times, reminders, open events.
     """
-    from judgeboard.reports.output import Column, Table, text_lines
+    from judgeboard.formats.output import Column, Table, text_lines
 
     store = options.open_store()
     kinds = _kinds_of(store, name, kind) if name is not None else [each for each in NOUNS if kind in {None, each}]

@@ -154,7 +154,7 @@ def calibrate_command(judge_version: str | None, how: "How") -> None:
 
 
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
-    from judgeboard.reports.output import text_lines
+    from judgeboard.formats.output import text_lines
     from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 
     yield f"{result.judge_version}, {result.goal.words}"
@@ -191,7 +191,7 @@ def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
 
 
 def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
-    from judgeboard.reports.output import text_lines
+    from judgeboard.formats.output import text_lines
     from judgeboard.reports.thresholds import calibration_lines, meaning_table
 
     yield f"{result.judge_version}: {result.sentence}"

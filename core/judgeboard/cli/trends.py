@@ -212,10 +212,10 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.alarms import alarm_sentence
-    from judgeboard.measure.trend_words import listed_words
-    from judgeboard.reports.output import text_lines
     from judgeboard.reports.trends import DETECTABLE, detectors_table
+    from judgeboard.text import listed_words
 
     for alarm in result.alarms:
         numbered = f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"

@@ -21,7 +21,7 @@ from judgeboard.measure.corrected_trend import (
     latest_acknowledged,
 )
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
-from judgeboard.measure.trend_words import ErrorRates, extent, listed_words, misdated_words, timeless_words
+from judgeboard.measure.trend_words import ErrorRates, extent, misdated_words, timeless_words
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
@@ -32,7 +32,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
-from judgeboard.text import day_words, unstorable, utc_day
+from judgeboard.text import day_words, listed_words, unstorable, utc_day
 
 LONGEST_NOTE = 2_000  # characters
 _MOST_ALARMS = 3  # sentences about alarms of one day

@@ -10,7 +10,7 @@ from judgeboard.measure.periods import PERIOD_DAYS, Period
 from judgeboard.measure.trend import CLEAR, WRONG_DATES, LeftOut, Panel, Trend, VersionMark
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change, Measure
 from judgeboard.stats.estimates import number_words, percent_words, two_decimals
-from judgeboard.text import counted, day_words
+from judgeboard.text import counted, day_words, listed_words
 
 _TO_LABEL = (
     "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flags apply`, and "
@@ -277,11 +277,6 @@ def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
 
 def _by_size(group: Finding) -> tuple[float, str]:
     return math.inf if group.seen is None else group.seen, group.panel
-
-
-def listed_words(words: Sequence[str]) -> str:
-    """Return "sql", "sql and table", "sql, table and rare"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def panel_caption(panel: Panel, trend: Trend) -> str:

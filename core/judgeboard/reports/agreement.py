@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_notes import p_words
@@ -35,7 +36,6 @@ from judgeboard.measure.reliance import (
     stand_in_sentence,
 )
 from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
-from judgeboard.reports.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth

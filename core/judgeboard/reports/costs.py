@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.store.runs import run_counts, runs_since
 from judgeboard.text import counted, money
 

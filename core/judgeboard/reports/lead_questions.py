@@ -6,7 +6,6 @@ from judgeboard.domain import Estimate
 from judgeboard.measure.agreement_result import AgreementResult, all_or_graded, shown_statistics
 from judgeboard.measure.label_plans import time_words
 from judgeboard.measure.rates import RateResult
-from judgeboard.measure.trend_words import listed_words
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
@@ -17,7 +16,7 @@ from judgeboard.stats.estimates import (
     unmeasured,
 )
 from judgeboard.store.strata import ReviewTime
-from judgeboard.text import counted
+from judgeboard.text import counted, listed_words
 
 _MOST_TYPES = 4  # in a sentence
 

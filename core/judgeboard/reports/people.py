@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Format, Table
+from judgeboard.formats.output import Column, Format, Table
 from judgeboard.reviews.person_work import PersonWork
 from judgeboard.stats.estimates import percent_words, points_words
 from judgeboard.text import day_words

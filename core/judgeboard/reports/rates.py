@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from judgeboard.domain import Estimate
+from judgeboard.formats.output import UNKNOWN, Column, Format, Table, cell_text, text_lines
 from judgeboard.measure.all_answers import all_answers_words, other_verdicts
 from judgeboard.measure.rates import ALL, RateResult
 from judgeboard.measure.samples import JudgeVerdict, Picked
-from judgeboard.reports.output import UNKNOWN, Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rates import UNLABELLED

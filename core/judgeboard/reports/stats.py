@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
+from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, left_out_sentence
 from judgeboard.measure.choice import GRADES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
-from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences, number_words, percent_words
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from judgeboard.formats.output import Column, Table
 from judgeboard.measure.calibration import CalibrationResult
 from judgeboard.measure.threshold_figures import AtThreshold, QueueChange
 from judgeboard.measure.thresholds import ChosenThreshold, ThresholdResult
-from judgeboard.reports.output import Column, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.text import counted
 

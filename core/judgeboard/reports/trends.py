@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from judgeboard.formats.output import Column, Columns, Format, Table, text_lines
 from judgeboard.measure.alarms import Detector, WatchResult
 from judgeboard.measure.corrected_trend import (
     BAD_SHARE,
@@ -24,7 +25,6 @@ from judgeboard.measure.trend_words import (
     trend_sentence,
 )
 from judgeboard.measure.window_comparison import WindowComparison, WindowLine, window_sentence
-from judgeboard.reports.output import Column, Columns, Format, Table, text_lines
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
 

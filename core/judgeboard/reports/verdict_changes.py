@@ -1,7 +1,7 @@
 """Tables of old and new verdicts on the same answers."""
 
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.verdict_changes import Compared, ComparisonPage
-from judgeboard.reports.output import Column, Columns, Table
 
 _PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 _DIRECTIONS = {"towards": "towards people", "away": "away from people"}

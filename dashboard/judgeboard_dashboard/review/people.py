@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import GRADE_TEXTS, NOTES, Action
+from judgeboard.formats.output import Column, Table
 from judgeboard.people.roster import people_named
-from judgeboard.reports.output import Column, Table
 from judgeboard.reports.people import SAME, over_time_table, seconds_words, share_words, work_table
 from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work, reassign
 from judgeboard.reviews.shown import shown_side

@@ -10,9 +10,9 @@ import streamlit as st
 
 from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS

@@ -11,6 +11,7 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Table, to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.measure.agreement import agreement_of, stand_in_test
 from judgeboard.measure.agreement_notes import compared_with
@@ -37,7 +38,6 @@ from judgeboard.reports.agreement import (
     report_results,
 )
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.output import Table, to_json
 from judgeboard.reports.rates import rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human

@@ -19,8 +19,8 @@ from judgeboard.alerts.rules import (
     unset_words,
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.trend_figures import MEASURES
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.alerts import (
     AlertEvent,
     AlertRule,

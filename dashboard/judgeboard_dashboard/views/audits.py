@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import Estimate
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.audits.report import (
     AuditedAnswer,
     AuditReport,
@@ -18,7 +19,6 @@ from judgeboard.methods.audits.report import (
     rates,
     unmeasured_words,
 )
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.theme import palette

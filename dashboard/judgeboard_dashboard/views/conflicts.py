@@ -6,8 +6,8 @@ from functools import partial
 import streamlit as st
 
 from judgeboard.domain import Action, Decision, ItemState, Preference, Shown, Stage
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import may
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.outcome import (
     Conflict,
     ConflictLine,

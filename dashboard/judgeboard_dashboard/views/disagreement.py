@@ -10,12 +10,12 @@ import streamlit as st
 
 from judgeboard.domain import GRADE_TEXTS, NOTES, Label, Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
+from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.measure.agreement_notes import compared_with
 from judgeboard.measure.cells import Cell, cell_names
 from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.measure.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.measure.ratings import PairSource
-from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
 from judgeboard.store.filters import METADATA

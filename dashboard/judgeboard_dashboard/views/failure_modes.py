@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Action
-from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.reviews.failure_modes import (
     GROUPS,
     FailureModeCount,

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.files import format_titles
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
@@ -16,7 +17,6 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import ImportBatch, list_batches

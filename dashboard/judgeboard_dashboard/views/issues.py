@@ -6,10 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import Action, IssueState
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.periods import FIRST_YEAR, start_of
 from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import may
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
     IssueFigures,
     issue_filter,

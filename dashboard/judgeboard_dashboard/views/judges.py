@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
@@ -14,7 +15,6 @@ from judgeboard.health.report import (
     judges_in_use,
 )
 from judgeboard.registry.methods import load_object, registrations
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag

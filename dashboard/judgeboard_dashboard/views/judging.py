@@ -6,8 +6,8 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.flags.rules import RULES
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import may
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.judging_rules import (
     LONGEST_NAME,
     NO_WORKER,

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from judgeboard.domain import Action
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.receiving.keys import INGEST, READ, REVIEW, KeyUse, create_key, keys_with_use, revoke
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.clock import utc_now
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.traces import list_sources

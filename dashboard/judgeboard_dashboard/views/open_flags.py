@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import streamlit as st
 
-from judgeboard.reports.output import Column, Columns, Format, Table
+from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.metadata import metadata_fields

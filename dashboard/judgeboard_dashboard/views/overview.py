@@ -12,6 +12,7 @@ import streamlit as st
 
 from judgeboard.domain import Action, Estimate
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Column, Table
 from judgeboard.health.failures import DAYS, Failure, failures
 from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
 from judgeboard.measure.alarms import open_alarms
@@ -32,7 +33,6 @@ from judgeboard.reports.lead_questions import (
     trust_sentence,
     types_sentence,
 )
-from judgeboard.reports.output import Column, Table
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals

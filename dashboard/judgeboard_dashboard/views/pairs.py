@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.domain import OVERALL, Action, Estimate, Stage
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import UNKNOWN, Column, Columns, Table
 from judgeboard.measure.pair_report import (
     ALL,
     BY_WORDS,
@@ -19,7 +20,6 @@ from judgeboard.measure.pair_report import (
     figures_of,
     outcome_words,
 )
-from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.model_ranking import RankedModel
 from judgeboard.store.comparisons import PairHead, latest_comparisons, pair_heads, versions_that_compared

@@ -5,12 +5,12 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.label_plans import LabelPlan, PlannedStratum, stratum_title
 from judgeboard.measure.plans import draw_plan, plans_for_rate
 from judgeboard.measure.samples import judging_version
 from judgeboard.people.permissions import may
 from judgeboard.people.roster import people_named
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target

@@ -7,8 +7,8 @@ import streamlit as st
 
 from judgeboard.domain import Action, ResponseKind, Status
 from judgeboard.errors import JudgeboardError, NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import may
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions

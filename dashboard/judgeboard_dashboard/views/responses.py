@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.reports.output import Column, Columns, Format, Table
+from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
 from judgeboard.store.judge_versions import list_versions

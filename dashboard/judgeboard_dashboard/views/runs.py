@@ -9,9 +9,9 @@ import streamlit as st
 
 from judgeboard.domain import Action, RunState
 from judgeboard.errors import JudgeboardError
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.health.failures import DAYS, unstarted_jobs
 from judgeboard.people.permissions import role_of, why_not
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter

@@ -9,6 +9,7 @@ import altair as alt
 import streamlit as st
 
 from judgeboard.domain import Estimate, PairItem, Preference
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.replies import lettered
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
@@ -33,7 +34,6 @@ from judgeboard.methods.self_reference.scores import (
     SliceScores,
     SweepPoint,
 )
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion

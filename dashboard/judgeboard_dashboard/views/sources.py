@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from judgeboard.domain import Action
-from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store

@@ -8,6 +8,7 @@ import altair as alt
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.suites.file import ComparedCase
 from judgeboard.methods.suites.results import (
     CaseResult,
@@ -19,7 +20,6 @@ from judgeboard.methods.suites.results import (
     score_words,
     suite_result,
 )
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen, stacking_columns

@@ -10,6 +10,7 @@ import streamlit as st
 
 from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import JudgeboardError
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, role_words
 from judgeboard.people.roster import (
@@ -21,7 +22,6 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.settings.model import shown_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from judgeboard.domain import Estimate
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreement_page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
 from judgeboard.measure.agreement_result import (
     AgreementResult,
@@ -36,7 +37,6 @@ from judgeboard.reports.agreement import (
     stand_in_words,
     statistics_table,
 )
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured

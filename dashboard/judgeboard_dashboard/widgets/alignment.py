@@ -3,9 +3,9 @@
 import streamlit as st
 
 from judgeboard.domain import Action
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.alignment.candidate_prompts import CRITERIA
 from judgeboard.methods.alignment.run import AlignmentPage, accept_candidate, alignment_page
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import JudgedText

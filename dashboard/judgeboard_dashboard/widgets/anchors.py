@@ -2,9 +2,9 @@
 
 from judgeboard.domain import Action
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.anchors.report import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import AskMode

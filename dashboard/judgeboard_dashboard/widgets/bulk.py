@@ -10,7 +10,7 @@ import streamlit as st
 
 from judgeboard.domain import Action, Decision
 from judgeboard.errors import JudgeboardError
-from judgeboard.reports.output import Table
+from judgeboard.formats.output import Table
 from judgeboard.reviews.bulk import (
     MOST_ANSWERS,
     BulkAdded,

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any, BinaryIO, Unpack
 
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
+from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, OnProgress, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.mapping import FileMapping, MappedField
 from judgeboard.imports.reading import ImportRequest
 from judgeboard.imports.rejected_rows import rejected_line
-from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store

@@ -2,10 +2,10 @@
 
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreed_with_people import AgreedWithPeople, described_words
 from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.juries.run import stored_jury_report
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.session import reading

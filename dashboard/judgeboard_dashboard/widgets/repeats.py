@@ -2,10 +2,10 @@
 
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.kinds import calls_host
 from judgeboard.measure.agreement_result import left_out_words
 from judgeboard.methods.repeats.run import Repeated, version_report
-from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.session import reading

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.elements.arrow import DataframeStateInput, SelectionMode
 
 from judgeboard.domain import LISTED, LOG_FIELDS, Estimate
-from judgeboard.reports.output import Column, Columns, Table, cell_text, to_csv
+from judgeboard.formats.output import Column, Columns, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
 from judgeboard_dashboard.evidence import show, tag

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judgeboard.formats.output import to_plain
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS, figure_words, health_sentence, report_on
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.methods.control_answers.run import CONTROL_KINDS
-from judgeboard.reports.output import to_plain
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers

@@ -13,6 +13,7 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
+from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import agreement_of, measure_agreement
 from judgeboard.measure.agreement_page import AgreementPage, agreement_page
 from judgeboard.measure.agreement_result import (
@@ -27,7 +28,6 @@ from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName
 from judgeboard.measure.ratings import AnswerRatings, PairSource, grouping_of
 from judgeboard.reports.agreement import all_and_alone, report_page, report_results
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.output import to_plain
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS

@@ -7,6 +7,7 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.output import to_plain
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
 from judgeboard.measure.pair_report import (
@@ -17,7 +18,6 @@ from judgeboard.measure.pair_report import (
     outcome_words,
     ranking_lines,
 )
-from judgeboard.reports.output import to_plain
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store

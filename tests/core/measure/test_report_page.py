@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.output import to_plain
 
 HOSTILE = "</script><script>alert(1)</script>"
 

@@ -10,8 +10,8 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
+from judgeboard.formats.output import text_lines, to_plain
 from judgeboard.measure.agreement import every_judge
-from judgeboard.reports.output import text_lines, to_plain
 from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure_log, stats, stats_words
 from judgeboard.store.engine import Store
 from judging_log import address

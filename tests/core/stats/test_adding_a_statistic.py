@@ -8,10 +8,10 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
+from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.reports.agreement import figures_table, report_page
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.output import to_plain
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
 from judgeboard_dashboard.widgets.tables import table_frame

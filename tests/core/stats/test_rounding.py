@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import shown as flag_number
-from judgeboard.reports.output import Table
+from judgeboard.formats.output import Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
 

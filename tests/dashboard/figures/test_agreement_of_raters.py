@@ -6,11 +6,11 @@ from app_pages import OpenPage, charts, labels, table, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Label, Status, Verdict
+from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.cells import ALL, Cell, answers_in
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.reports.agreement import report_results
-from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments

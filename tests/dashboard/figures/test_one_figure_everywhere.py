@@ -9,11 +9,11 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
+from judgeboard.formats.output import Table, to_plain
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.pair_report import ComparedPairs
 from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.self_reference.report import self_reference_page
-from judgeboard.reports.output import Table, to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
 from judgeboard_dashboard.views.pairs import groups_file

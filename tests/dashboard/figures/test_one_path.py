@@ -13,6 +13,7 @@ from app_pages import OpenPage, shown, texts
 from figures_log import FELL, FiguresLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
+from judgeboard.formats.output import UNKNOWN, Table, text_lines, to_csv, to_plain
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.measure.agreement import measure_agreement
@@ -24,7 +25,6 @@ from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.measure.trend_words import trend_sentence
-from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
 from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words

@@ -11,9 +11,9 @@ import pytest
 from app_pages import markup
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
+from judgeboard.formats.output import Table, to_csv
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import ScriptedReply, completion, failure, verdict
-from judgeboard.reports.output import Table, to_csv
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

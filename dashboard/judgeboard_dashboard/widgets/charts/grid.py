@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from judgeboard.formats.output import Column, Table
 from judgeboard.measure.disagreement import DisagreementPage, Picture
-from judgeboard.reports.output import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted

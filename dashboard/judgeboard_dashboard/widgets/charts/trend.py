@@ -10,13 +10,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from judgeboard.formats.output import Table
 from judgeboard.measure.agreement_page import TimePoint
 from judgeboard.measure.corrected_trend import CorrectedPanel, CorrectedTrend
 from judgeboard.measure.periods import PERIOD_DAYS
 from judgeboard.measure.trend import Panel, Point, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.measure.trend_words import panel_caption, period_words
-from judgeboard.reports.output import Table
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, money, shortened

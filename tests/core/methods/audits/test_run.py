@@ -12,6 +12,7 @@ from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, ResponseKind, RunState, Status, Verdict
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
@@ -24,7 +25,6 @@ from judgeboard.llm.recording_endpoint import (
 from judgeboard.methods.audits.report import AuditReport, AuditSample
 from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
-from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.jobs import flags_at_stake

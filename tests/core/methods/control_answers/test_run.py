@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
+from judgeboard.formats.output import to_json
 from judgeboard.health.record import Check
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
@@ -19,7 +20,6 @@ from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.trend import trend
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
-from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.decisions import grade
 from judgeboard.runs.judging import judge_pending, make_judge

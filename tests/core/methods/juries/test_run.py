@@ -16,6 +16,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
+from judgeboard.formats.output import text_lines
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.measure.agreement import measure_agreement
@@ -23,7 +24,6 @@ from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.juries.command import jury_lines
 from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
-from judgeboard.reports.output import text_lines
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_words, judgments_table, measure_log
 from judgeboard.stats.estimates import complement, percent_words

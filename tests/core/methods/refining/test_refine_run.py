@@ -10,10 +10,10 @@ import judgeboard
 from engines import on_sqlite
 from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
+from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
 from judgeboard.methods.refining.queries import stored_attempts
 from judgeboard.methods.refining.refine import RefineRule, RefineSummary, refine_pending
-from judgeboard.reports.output import to_plain
 from judgeboard.runs.generation import read_prompts
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import Origin

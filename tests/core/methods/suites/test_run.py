@@ -13,11 +13,11 @@ import judgeboard
 from engines import on_sqlite
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
 from judgeboard.methods.suites.file import Case, Check, Suite
 from judgeboard.methods.suites.results import SuiteResult, suite_result
 from judgeboard.methods.suites.run import run_suite
-from judgeboard.reports.output import to_plain
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Table, text_lines, to_csv, to_html
+from judgeboard.formats.output import Column, Table, text_lines, to_csv, to_html
 
 TABLE = Table(
     (
