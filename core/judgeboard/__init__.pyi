@@ -1,7 +1,7 @@
 """The public names of Judgeboard and the modules that define them; a module is loaded on first use."""
 
 from .measure.agreement import measure_agreement as measure_agreement
-from .measure.rates import RateResult as RateResult, measure_rate as measure_rate
+from .measure.rates import Rate as Rate, measure_rate as measure_rate
 from .measure.agreement_result import AgreementResult as AgreementResult
 from .client.observing import observe as observe
 from .client.sending import (

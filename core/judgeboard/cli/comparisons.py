@@ -86,14 +86,12 @@ _CHANGES = {  # name, and which labels n counts
 def _version_lines(result: "VersionsCompared") -> Iterator[str]:
     from judgeboard.stats.estimates import number_words
 
-    yield result.sentence
-    yield from result.warnings
+    yield from (each.text for each in (result.headline, *result.caveats, *result.next))
     if result.left_out_sentence is not None:
         yield result.left_out_sentence
     if not result.counts.n:
         return
-    if not result.alone:
-        yield _counts_line(result, result.counts)
+    yield _counts_line(result, result.counts)
     if result.changes:
         where = f" in all {counted(result.answers, 'answer')}, from labels that stand for all" if result.alone else ""
         yield f"change{where}: " + ", ".join(
@@ -121,18 +119,15 @@ def _counts_line(result: "VersionsCompared", counts: "PairedShares") -> str:
 
 def _source_lines(result: "SourcesCompared") -> Iterator[str]:
     from judgeboard.measure.agreement_notes import p_words
-    from judgeboard.measure.versus import start_words
     from judgeboard.stats.estimates import points_words
 
-    yield result.sentence
-    yield from result.warnings
+    yield from (each.text for each in (result.headline, *result.caveats, *result.next))
     if result.change.value is not None:  # otherwise the figure of the judge alone would be taken for one of labels
         yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
         alone = points_words(result.judge_alone, sign=True)
         yield f"By {result.judge} alone: {alone} bad answers. This decides nothing: it leaves out the judge's errors."
     for each in result.types:
-        start = start_words(each.conclusion, result.a, result.b, result.within)
-        line = f"{each.query_type}: {start}: {points_words(each.change, sign=True)}"
+        line = f"{each.query_type}: {each.conclusion.value}: {points_words(each.change, sign=True)}"
         if each.change.value is not None:
             line += "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
             line += f", from {counted(each.questions, 'question')}, {each.labelled:,} with labels on both answers"

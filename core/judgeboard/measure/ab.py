@@ -9,17 +9,18 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
-from judgeboard.measure.all_answers import evenly_sampled, is_as_frequent, what_to_label
+from judgeboard.measure.all_answers import evenly_sampled, what_to_label
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, scored_version
-from judgeboard.measure.versus import labels_on_all, start_words
+from judgeboard.measure.versus import labels_on_all
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import complement, points_words, unmeasured, within_range
+from judgeboard.stats.estimates import complement, unmeasured, within_range
 from judgeboard.stats.intervals import METHOD
 from judgeboard.stats.paired import (
     MIN_GROUPS,
@@ -36,7 +37,6 @@ from judgeboard.stats.significance import holm
 from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.pairs import same_questions
 from judgeboard.store.strata import BAD, UNUSABLE, count_log
-from judgeboard.text import counted
 
 By = Literal["query_type"]
 
@@ -78,7 +78,7 @@ class SourcesCompared:
     within: float
     conclusion: Conclusion
     exit_code: int
-    sentence: str
+    headline: Note
     questions: int
     labelled: int
     change: Estimate
@@ -90,7 +90,8 @@ class SourcesCompared:
     by: By | None = None
     types: tuple[TypeChange, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    caveats: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()
 
 
 def compare_sources(
@@ -144,12 +145,15 @@ def compare_sources(
     whole, labels_only = changes.predicted(), changes.labels_only()
     reached = conclusion(complement(whole.change, 0), within)
     needed = labels_beside_scores(whole, labels_only, len(usable))
-    to_label, why = None, _NotCounted("", "")
+    to_label, why, weighted = None, "", None
     if reached is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
         wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
         sample = known.sample(inside, by_group=False)
-        why = _not_counted_because(known, inside, sample, asked.where)
-        to_label = _to_label(connection, sample, asked.where, wanted / len(usable), f"{a} and {b}")
+        why, weighted = _not_counted_because(sample, asked.where)
+        to_label = _to_label(connection, sample, asked.where, wanted / len(usable))
+    change = within_range(whole.change, -1, 1)
+    if not labelled.any() and len(usable) >= MIN_GROUPS:
+        change = replace(change, reason=why or "no question has labels on both answers")
     result = SourcesCompared(
         a=a,
         b=b,
@@ -157,21 +161,24 @@ def compare_sources(
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence="",
+        headline=_headline(a, b, reached, change, len(usable)),
         questions=len(usable),
         labelled=int(labelled.sum()),
-        change=within_range(whole.change, -1, 1),
+        change=change,
         p=whole.p,
         labels_only=within_range(labels_only.change, -1, 1),
         judge_alone=within_range(changes.judge_alone(), -1, 1),
         labels_needed=needed,
-        to_label=None if to_label is None else to_label.command,
+        to_label=to_label,
         by=by,
         types=_by_type(changes, types.names, types.codes, within) if by else (),
         left_out={reason: n for reason, n in left_out.items() if n},
-        warnings=(),
     )
-    return _with_words(result, usable, to_label, why, labels_only.smallest_shown(len(usable)))
+    return replace(
+        result,
+        caveats=tuple(_caveats(result, int((~usable).sum()))),
+        next=tuple(_next_steps(result, weighted, labels_only.smallest_shown(len(usable)))),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,125 +283,64 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within:
     return tuple(types)
 
 
-class _ToLabel(NamedTuple):
-    """What to label, as a sentence without its full stop, and the command of a queue with these answers."""
+def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> str | None:
+    """Return the command of a queue, so that the labels on both answers of this ``share`` of the questions count.
 
-    words: str
-    command: str
-
-
-def _to_label(
-    connection: Connection, sample: SampledLabels, where: RowFilter, share: float, both: str
-) -> _ToLabel | None:
-    """Return what to label so that the labels on both answers of this ``share`` of the questions count.
-
-    ``sample`` are the labels of ``both`` sides, ``where`` is their filter. Both answers of a question are in a random
+    ``sample`` are the labels of both sides, ``where`` is their filter. Both answers of a question are in a random
     sample of answers with the square of one answer's chance. None if people decided all answers.
     """
     missing = math.sqrt(share) - float(sample.is_sampled.mean())
     n = math.ceil(missing * count_log(connection, where))
-    if sample.is_random and 0 < n < int(sample.unlabelled.sum()):
-        words, options = f"a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
-    else:  # where people chose a part and labelled it completely, a sample draws from the other parts only
+    options = f"--plan rate --n {n}"
+    if not (sample.is_random and 0 < n < int(sample.unlabelled.sum())):
+        # Where people chose a part and labelled it completely, a sample draws from the other parts only.
         where = replace(where, graded=False)
         n = count_log(connection, where)
-        if not n:
-            return None
-        words, options = f"all {counted(n, 'other answer')}", f"--all-answers --limit {n}"
+        options = f"--all-answers --limit {n}"
     conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
-    return _ToLabel(f"label {words} of {both}", f"judgeboard queue create ab {options} {conditions}")
+    return f"judgeboard queue create ab {options} {conditions}" if n else None
 
 
-class _NotCounted(NamedTuple):
-    """Why labels do not count, and the command that weights them, as a sentence ("" if it cannot)."""
-
-    reason: str
-    advice: str
-
-
-def _not_counted_because(
-    known: LabelledAnswers, inside: BoolArray, sample: SampledLabels, where: RowFilter
-) -> _NotCounted:
-    """Return why labels of the answers ``inside`` (the ``sample``), which ``where`` selects, need weights."""
+def _not_counted_because(sample: SampledLabels, where: RowFilter) -> tuple[str, str | None]:
+    """Return why labels of the ``sample``, which ``where`` selects, do not count, and the command that weights them."""
     if sample.has_gap:
         need = what_to_label(sample)
-        if need is None:
-            return _NotCounted("the labels are no random sample.", "")
-        # The queue may have more answers than the questions of both sides, so their number would be a second one.
-        none = f"none of the {need.words} has a label of a random sample"
-        return _NotCounted(f"{need.missing if need.uncounted else none}.", "")
-    flagged, sampled = known.picked[inside], sample.is_sampled
-    often = "people labelled some kinds of answers more often than others"
-    if not is_as_frequent(flagged, sampled):
-        parts = [f"{int(sampled[each].sum()):,} of the {int(each.sum()):,}" for each in (flagged, ~flagged)]
-        often = f"people labelled {parts[0]} flagged answers and {parts[1]} others"
+        return ("the labels are no random sample" if need is None else need.missing), None
     by = "source" if where.sources else "generator"
     conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
-    return _NotCounted(
-        f"{often}. This comparison cannot weight labels, so it needs labels with equal chances.",
-        f"The share of bad answers of each can be weighted: `judgeboard labels rate --by {by} {conditions}`.",
-    )
+    often = "people labelled some kinds of answers more often than others"
+    return often, f"judgeboard labels rate --by {by} {conditions}"
 
 
-def _with_words(
-    result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
-) -> SourcesCompared:
-    unusable = int((~usable).sum())
-    warnings = []
+def _headline(a: str, b: str, reached: Conclusion, change: Estimate, questions: int) -> Note:
+    if questions < MIN_GROUPS:
+        return note("too_few_questions", n=questions, needed=MIN_GROUPS)
+    if change.value is None:
+        return note("sources_unknown", a=a, b=b, reason=change.reason or "")
+    return note(f"source_{reached.value}", a=a, b=b, change=change)
+
+
+def _caveats(result: SourcesCompared, unusable: int) -> Iterator[Note]:
+    """Yield which labels and verdicts do not count, and where the judge alone would conclude something else."""
     if unusable:
-        warnings.append(f"On {counted(unusable, 'question')} the judge has no usable verdict on both answers.")
+        yield note("questions_without_verdict", n=unusable)
+    if result.labelled and (chosen := result.left_out.get("no_random_sample")):
+        yield note("questions_not_sampled", n=chosen)
     alone = conclusion(complement(result.judge_alone, 0))
     if alone not in {Conclusion.NOT_SHOWN, result.conclusion}:
-        is_opposite = {alone, result.conclusion} == {Conclusion.BETTER, Conclusion.WORSE}
-        labels = "The labels show the opposite." if is_opposite else "Too few labels count to check this."
-        warnings.append(f"The judge alone would find {result.b} {alone.value} than {result.a}. {labels}")
-    return replace(result, sentence=" ".join(_sentences(result, to_label, why, all_show)), warnings=tuple(warnings))
+        yield note(f"judge_alone_{alone.value}", a=result.a, b=result.b)
 
 
-def _sentences(
-    result: SourcesCompared, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
-) -> Iterator[str]:
-    """Yield the conclusion, ``why`` no label counts (reason, command), and what to do. All labels show ``all_show``."""
-    start = start_words(result.conclusion, result.a, result.b, result.within)
-    if result.change.value is None:
-        yield f"{start}."
-        yield from _no_figure(result, why.reason)
-        if why.advice and "no_random_sample" in result.left_out:
-            yield why.advice
-        if to_label is not None:
-            yield f"For a first figure, {to_label.words}: `{to_label.command}`"
-        return
-    # The other answers of either side may differ: a conclusion on a few questions must not pass for one on all answers.
-    change = points_words(result.change, sign=True)
-    yield f"{start} on the {counted(result.questions, 'question')} that both answered."
-    yield f"The share of bad answers changes by {change}, from {result.labelled:,} of them with labels on both answers."
-    yield from _not_counted(result)
+def _next_steps(result: SourcesCompared, weighted: str | None, all_show: float | None) -> Iterator[Note]:
+    """Yield what to label. ``weighted`` is a command that weights the labels, all labels show ``all_show``."""
     if result.conclusion is not Conclusion.NOT_SHOWN:
         return
-    if result.labels_needed is not None and to_label is not None:
-        more = counted(result.labels_needed - result.labelled, "more question")
-        yield f"To show a change of this size, about {more} must have labels on both answers."
-        yield f"For that, {to_label.words}: `{to_label.command}`"
-    elif to_label is not None or result.labelled == result.questions:
-        yield labels_on_all(result.questions, "question", all_show, result.to_label)
-
-
-def _no_figure(result: SourcesCompared, reason: str) -> Iterator[str]:
-    """Yield why there is no figure for all questions."""
-    chosen = result.left_out.get("no_random_sample", 0)
-    if result.questions < MIN_GROUPS:
-        yield f"Too few questions (n = {result.questions}, at least {MIN_GROUPS} needed)."
-    elif result.labelled:
-        few = result.change.reason or ""
-        yield f"{few[:1].upper()}{few[1:]}."
-        yield from _not_counted(result)
-    elif chosen:
-        yield f"There is no figure for all {result.questions:,} questions: {reason}"
-    else:
-        yield f"There is no figure for all {result.questions:,} questions: none of them has labels on both answers."
-
-
-def _not_counted(result: SourcesCompared) -> Iterator[str]:
-    if chosen := result.left_out.get("no_random_sample"):
-        others = counted(chosen, "other question")
-        yield f"The labels on both answers of {others} do not count, because they are not part of the random sample."
+    if result.change.value is None:
+        if weighted is not None and "no_random_sample" in result.left_out:
+            yield note("rates_of_sources", command=weighted)
+        if result.to_label is not None:
+            yield note("label_first", command=result.to_label)
+    elif result.labels_needed is not None and result.to_label is not None:
+        yield note("label_questions", n=result.labels_needed - result.labelled, command=result.to_label)
+    elif result.to_label is not None or result.labelled == result.questions:
+        yield labels_on_all(result.questions, all_show, result.to_label)

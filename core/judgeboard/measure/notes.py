@@ -44,6 +44,7 @@ _OF_ESTIMATES: dict[str, Callable[[Estimate], str]] = {
     "%": percent_words,
     ".2": number_words,
     "kappa": kappa_words,
+    "n": lambda figure: f"{figure.n:,}",
     "points": partial(points_words, sign=True),
 }
 _OF_NUMBERS: dict[str, Callable[[Any], str]] = {"%": percent, ".2": two_decimals, "day": day_words}

@@ -1,6 +1,6 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -9,16 +9,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
-from judgeboard.measure.agreement_result import (
-    MeasuredVersion,
-    Note,
-    Statistics,
-    for_all,
-    judge_statistics,
-    left_out_sentence,
-    measured_versions,
-)
-from judgeboard.measure.alarms import ShareChange, share_changes
+from judgeboard.measure.agreement_result import Statistics, for_all, judge_statistics
+from judgeboard.measure.alarms import share_changes
 from judgeboard.measure.all_answers import (
     StratumCount,
     ToLabel,
@@ -30,16 +22,14 @@ from judgeboard.measure.all_answers import (
     what_to_label,
 )
 from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName, sliced_by
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
+from judgeboard.measure.result import ALL, About, Result, Row
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
-    interval,
     measured,
-    percent,
-    percent_interval,
-    two_decimals,
     unmeasured,
     within_range,
 )
@@ -63,8 +53,8 @@ from judgeboard.store.filters import RowFilter, describe, parse_where
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
-ALL = "all"
-"""The name of the result about all answers that match, beside its slices."""
+NOW = "now"
+"""The slice of the answers since the latest change of the share of bad answers."""
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
@@ -74,75 +64,37 @@ _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RateResult:
-    """The share of bad answers (or the mean grade) in all answers. JSON has the same fields.
+class Rate(Result):
+    """The share of bad answers (or the mean grade) in all answers and in slices.
 
-    ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. All labels
-    are of a random sample, so that strata do not matter to the reader, if it ``is_random``. ``bounds``
-    are the least and the greatest possible value where a stratum has no label of a sample (other labels there count for
-    their own answers), or where people did not decide on more than 5 % of the sampled answers. If a stratum has too few
-    labels and the value would be near one end of its 95 % interval, the value is None, and ``bounds`` is the interval.
-    ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its interval
-    covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels, without
-    an interval if people chose some of the labelled answers.
-    ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
-    ``in_graded_answers`` in those that people graded, unweighted. Both are the figures of `measure_agreement`; for the
-    target ``these``, those in all answers have only the sampling error of the labels. ``people_alpha`` is
-    Krippendorff's alpha among people.
+    Each slice has these figures:
+
+    - ``bad_answers`` or ``mean``: ``n`` counts the labels that are a sample of the answers. A part with too few labels
+      leaves the interval alone, without a value. ``bounds`` has the least and the greatest possible value where a part
+      has no label of a sample, or where people did not decide on more than 5 % of the sampled answers.
+    - ``judge_alone``: by the judge's verdicts; its interval covers the sampling error, not the judge's errors.
+    - ``labels_alone``: of all labels, without an interval if people chose some of the labelled answers.
+    - agreement, kappa, sensitivity, specificity and precision of the judge in all answers, and (``graded_agreement``
+      ...) in those that people graded, unweighted; ``people_alpha`` is Krippendorff's alpha among people.
+
+    The slice ``now`` has the answers since the latest change of the share. The labels ``is_random`` if all of them are
+    of a random sample, so that ``strata`` do not matter. ``to_label`` tells what to label for a figure.
     """
 
-    name: str
-    grade: GradeName
     target: Target
-    judge_version: MeasuredVersion | None
-    sentence: str
-    value: float | None
-    low: float | None
-    high: float | None
-    method: str | None
-    reason: str | None
-    n_labelled: int
-    n_answers: int
-    groups: int
-    design_effect: float | None
-    strata: tuple[StratumCount, ...]
-    judge_share: Estimate | None
-    labels_only: Estimate
-    bounds: tuple[float, float] | None
-    extras: int
     is_random: bool
-    left_out: Mapping[str, int]
-    in_all_answers: Mapping[str, Estimate]
-    in_graded_answers: Mapping[str, Estimate]
-    people_alpha: Estimate
-    warnings: tuple[Note, ...]
-    to_label: ToLabel | None
-    by: By | None = None
-    slices: tuple["RateResult", ...] = ()
-    since: "RateResult | None" = None
+    strata: tuple[StratumCount, ...] = ()
+    to_label: ToLabel | None = None
 
     @property
-    def estimate(self) -> Estimate:
-        """The value with its interval, or the reason why there is none."""
-        return Estimate(self.value, self.low, self.high, self.n_labelled, self.method, reason=self.reason)
+    def share(self) -> Estimate:
+        """The share of bad answers, or the mean grade, of all answers."""
+        return self.figure(figure_of(self.about.grade))
 
-    @property
-    def shown(self) -> Estimate:
-        """The `estimate` for tables: if its value is not given, it may have an interval."""
-        if self.bounds is None or not self.has_wide_bounds:
-            return self.estimate
-        low, high = self.bounds
-        return replace(self.estimate, low=low, high=high)
 
-    @property
-    def has_wide_bounds(self) -> bool:
-        """Whether the ``bounds`` are an interval without a value, because a part has too few labels."""
-        return self.value is None and self.bounds is not None and all(each.n for each in self.strata if each.N)
-
-    @property
-    def left_out_sentence(self) -> str | None:
-        """What was left out: "Left out: people tied (3)."."""
-        return left_out_sentence(self.left_out)
+def figure_of(grade: str) -> str:
+    """Return the name of the figure that describes all answers by this grade."""
+    return "bad_answers" if grade == "label" else "mean"
 
 
 def measure_rate(
@@ -155,7 +107,7 @@ def measure_rate(
     grade: GradeName | None = None,
     labels_from: RowFilter | None = None,
     implied_labels: bool = True,
-) -> RateResult:
+) -> Rate:
     """Return the share of bad answers among all answers that match, and of each slice.
 
     Args:
@@ -207,26 +159,42 @@ class RateChoice:
                 raise BadInput(message)
 
 
-def rate_of(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> RateResult:
+def rate_of(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> Rate:
     """Return the same as `measure_rate` for a stored judge version, in an open transaction."""
-    if choice.labels_from is not None and version is None:
-        raise BadInput("labels from elsewhere need a judge")
+    if choice.labels_from is not None:
+        return _from_elsewhere(connection, version, choice, choice.labels_from)
     measure = _Measure.load(connection, version, choice)
     slices = () if choice.by is None else slices_of_answers(connection, measure.loaded, choice.by)
-    result = replace(
-        measure.result(ALL, None), by=choice.by, slices=tuple(measure.result(name, inside) for name, inside in slices)
+    parts = {name: measure.part(name, inside) for name, inside in slices}
+    whole = measure.part(ALL, None)
+    rows = [row for part in (*parts.values(), whole) for row in part.rows]
+    headline, caveats = measure.headline(whole), [*measure.caveats(whole)]
+    # A mean over a change hides the change, so the answers since then come first.
+    if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
+        changes = tuple(share_changes(connection, parts if choice.by == "query_type" else ()))
+        caveats += [note("alarm", alarms=[str(alarm.id) for alarm in one.alarms], day=one.from_day) for one in changes]
+        latest = max((each for each in changes if each.in_all_answers), key=lambda each: each.from_day, default=None)
+        if latest is not None:
+            now = _Measure.load(connection, version, replace(choice, where=parse_where([latest.since]))).part(NOW, None)
+            rows += now.rows
+            if now.share.value is not None:
+                headline = note("rate_since", now=now.share, day=latest.from_day, all=whole.share)
+    return Rate(
+        about=measure.about(whole.sample, choice.by),
+        headline=headline,
+        rows=tuple(rows),
+        caveats=tuple(caveats),
+        next=next_labels(whole.to_label),
+        target=choice.target,
+        is_random=whole.sample.is_random and not whole.sample.extras,
+        strata=counts_of(whole.sample),
+        to_label=whole.to_label,
     )
-    if choice.grade == "label" and result.value is not None and choice.where == RowFilter():
-        types = {each.name for each in result.slices} if choice.by == "query_type" else set()
-        changes = tuple(share_changes(connection, types))
-        result = replace(result, warnings=(*result.warnings, *_of_alarms(changes, by_type=bool(types))))
-        if choice.labels_from is None and (since := _since_latest(changes)) is not None:
-            later = _Measure.load(connection, version, replace(choice, where=since))
-            result = _with_rate_since(result, later.result(ALL, None))
-    if choice.labels_from is not None:
-        elsewhere = _labelled(connection, version, replace(choice, where=choice.labels_from)).sample()
-        return _from_elsewhere(result, measure.loaded.sample(), elsewhere, choice.where, choice.labels_from)
-    return result
+
+
+def next_labels(need: ToLabel | None) -> tuple[Note, ...]:
+    """Return what to label, as next steps; none if nothing is missing."""
+    return () if need is None else (note("to_label", advice=need.advice, command=need.command),)
 
 
 def _labelled(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> LabelledAnswers:
@@ -238,6 +206,17 @@ def _labelled(connection: Connection, version: StoredVersion | None, choice: Rat
         implied_labels=choice.implied_labels,
         scores=False,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The answers of a slice, with their rate. ``bounds`` are what it can be if labels are missing or undecided."""
+
+    sample: SampledLabels
+    share: Estimate
+    bounds: tuple[float, float] | None
+    to_label: ToLabel | None
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,59 +235,115 @@ class _Measure:
             pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
         return cls(_labelled(connection, version, choice), pairs, choice.target, choice.where)
 
-    def result(self, name: str, inside: BoolArray | None) -> RateResult:
+    def part(self, name: str, inside: BoolArray | None) -> _Part:
         """Return the rate of the answers ``inside`` (None: all)."""
-        sample = self.loaded.sample(inside)
-        grade = self.loaded.grade
-        n_answers, version = round(sample.population.total), self.loaded.version
-        estimate, effect = sample_rate(sample, self.target)
-        is_label = grade == "label"
-        between = of_undecided = None
-        n_labelled = len(sample.response_ids)
-        has_value = estimate.value is not None  # without it, bounds without a sampling error look like an interval
-        if is_label and sample.has_gap and not sample.hidden:
-            between = self._bounds(sample, inside)
-        elif is_label and has_value and not sample.hidden and _many(int(sample.undecided.sum()), n_labelled):
-            between = of_undecided = _undecided_bounds(sample)
-        people = self.loaded.people_alpha(inside)
-        notes = _warnings(sample, grade, self.target, between, of_undecided, people, estimate)
-        ends, too_few = _lopsided_ends(estimate), part_with_too_few_labels(sample)
-        to_label = None
+        sample, grade = self.loaded.sample(inside), self.loaded.grade
+        share, effect = sample_rate(sample, self.target)
+        n_answers, n_labels = round(sample.population.total), len(sample.response_ids)
+        share = replace(share, n=n_labels)
+
+        # What the share can be if labels are missing, or if people did not decide many of them.
+        limits = to_label = None
+        if grade == "label" and not sample.hidden and sample.has_gap:
+            limits = self._bounds(sample, inside)
+        elif grade == "label" and not sample.hidden and share.value is not None and _many_undecided(sample):
+            limits = _undecided_bounds(sample)
+
+        # Where few labels decide the value, the interval alone is shown.
+        ends, too_few = _lopsided_ends(share), part_with_too_few_labels(sample)
         if ends is not None and too_few is not None and not is_even_sample(sample):
-            between, estimate = ends, unmeasured(estimate.n, too_few)
+            limits, share = None, Estimate(None, *ends, n=n_labels, reason=too_few)
             to_label = what_to_label(sample, for_intervals=True, where=self.where)
-        elif estimate.value is None:
-            to_label = what_to_label(sample, least=len(sample.response_ids) + 1, where=self.where)
+        elif share.value is None:
+            to_label = what_to_label(sample, least=n_labels + 1, where=self.where)
+
         in_all, in_graded = self._agreement(sample, inside)
-        result = RateResult(
-            name=name,
-            grade=grade,
-            target=self.target,
-            judge_version=None if version is None else measured_versions([version])[0],
-            sentence="",
-            value=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            method=estimate.method,
-            reason=estimate.reason,
-            n_labelled=len(sample.response_ids),
-            n_answers=n_answers,
-            groups=sample.population.groups,
-            design_effect=effect,
-            strata=counts_of(sample),
-            judge_share=None if version is None else self._judge_share(sample, inside),
-            labels_only=_labels_only(sample, grade, n_answers),
-            bounds=between,
-            extras=sample.extras,
-            is_random=sample.is_random and not sample.extras,
+        figures = {
+            figure_of(grade): share,
+            "labels": Estimate(n_labels, n=n_labels),
+            "answers": Estimate(n_answers, n=n_answers),
+            "labels_alone" if grade == "label" else "labels_mean": _labels_only(sample, grade, n_answers),
+            **in_all,
+            **{f"graded_{figure}": each for figure, each in in_graded.items()},
+            "people_alpha": self.loaded.people_alpha(inside),
+        }
+        if self.loaded.version is not None:
+            figures["judge_alone" if grade == "label" else "judge_mean"] = self.judge_share(sample, inside)
+        if effect is not None:
+            figures["design_effect"] = Estimate(effect, n=n_labels)
+        if limits is not None:
+            figures["bounds"] = Estimate(None, *limits, n=n_labels)
+        rows = tuple(Row.of(figure, name, each) for figure, each in figures.items())
+        return _Part(sample, share, limits, to_label, rows)
+
+    def about(self, sample: SampledLabels, by: By | None = None) -> About:
+        """Return which judge and which answers the figures count."""
+        version = self.loaded.version
+        return About(
+            judges=() if version is None else (version.title,),
+            grade=self.loaded.grade,
+            where=self.where.as_dict(),
+            by=by,
+            counts={
+                "answers": round(sample.population.total),
+                "judged": sample.judged,
+                "labels": len(sample.response_ids),
+                "labels_not_counted": sample.extras,
+                "evidence_groups": sample.population.groups,
+            },
             left_out=sample.left_out,
-            in_all_answers=in_all,
-            in_graded_answers=in_graded,
-            people_alpha=people,
-            warnings=tuple(notes),
-            to_label=to_label,
         )
-        return replace(result, sentence=_sentence(result, self.where))
+
+    def headline(self, part: _Part) -> Note:  # noqa: PLR0911 - one for each code
+        """Return the sentence about the rate of all answers."""
+        share, need, answers = part.share, part.to_label, self._answers(part.sample)
+        grade, missing = self.loaded.grade, (part.share.reason or "") if need is None else need.missing
+        if not part.sample.population.total:
+            return note("no_answers")
+        if grade != "label":
+            if share.value is None:
+                return note("mean_unknown", grade=grade, answers=answers, missing=missing)
+            return note("mean", grade=grade, answers=answers, mean=share)
+        if share.value is not None:
+            is_exact = self.target == "these" and share.low == share.high
+            return note("rate_exact" if is_exact else "rate", share=share, answers=answers)
+        if share.low is not None:
+            return note("rate_interval", share=share, answers=answers, missing=missing)
+        low, high = part.bounds or (0, 1)
+        if high - low > _NO_FIGURE:
+            return note("rate_unknown", answers=answers, missing=missing)
+        return note("rate_bounds", low=low, high=high, missing=missing)
+
+    def _answers(self, sample: SampledLabels) -> str:
+        """Return "all answers", "these 120 answers", "the answers of sql"."""
+        if self.target == "these":
+            return f"these {round(sample.population.total):,} answers"
+        return f"{answers_of(self.where)}{' that you may see' if 'hidden' in sample.left_out else ''}"
+
+    def caveats(self, part: _Part) -> Iterator[Note]:
+        """Yield what limits the rate of all answers."""
+        sample, n = part.sample, len(part.sample.response_ids)
+        undecided, bounds = int(sample.undecided.sum()), part.bounds
+        if sample.extras:
+            counts = bounds is not None and part.share.value is None
+            yield note("picked_labels_bounds" if counts else "picked_labels", n=sample.extras)
+        if _many_undecided(sample) and bounds is not None and n and part.share.value is not None:
+            yield note("undecided_bounds", n=undecided, low=bounds[0], high=bounds[1])
+        elif _many_undecided(sample):
+            yield note("undecided", n=undecided, answers=n + undecided)
+        people = next(row.estimate for row in part.rows if row.figure == "people_alpha")
+        if people.value is not None and people.n >= MIN_PAIRS and people.value < _LOW_ALPHA:
+            yield note("people_differ", alpha=people.value, n=people.n)
+        drawn, waiting = int(sample.drawn.sum()), int(sample.waiting.sum())
+        if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
+            yield note("waiting", waiting=waiting, drawn=drawn)
+        rarer = round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))
+        if self.loaded.grade == "label" and n and part.share.low is not None and rarer < _FEW_OF_RARER:
+            label = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
+            yield note("few_labels_of", label=label, n=rarer, labels=n)
+        groups = len(sample.population.of_labelled)
+        if self.target == "app" and MIN_PAIRS <= groups < FEW_GROUPS:
+            yield note("few_groups", n=groups)
 
     def _agreement(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[Statistics, Statistics]:
         """Return the agreement of the judge and people in all answers, and in those that people graded."""
@@ -329,7 +364,8 @@ class _Measure:
         groups = np.unique(self.loaded.answers.evidence_groups[rows], return_inverse=True)[1]
         return bounds(sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target)
 
-    def _judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
+    def judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
+        """Return the judge's own share of bad answers, or its mean grade."""
         grade, population = self.loaded.grade, sample.population
         if sample.hidden:
             return unmeasured(0, "some answers are hidden")
@@ -389,48 +425,46 @@ def _labels_only(sample: SampledLabels, grade: GradeName, n_answers: int) -> Est
 
 
 def _from_elsewhere(
-    result: RateResult, sample: SampledLabels, elsewhere: SampledLabels, where: RowFilter, labels_from: RowFilter
-) -> RateResult:
-    """Return the result with the rate by Rogan and Gladen from the labels of other answers."""
+    connection: Connection, version: StoredVersion | None, choice: RateChoice, labels_from: RowFilter
+) -> Rate:
+    """Return the rate by Rogan and Gladen: the judge's errors are those on the labels of other answers."""
+    if version is None:
+        raise BadInput("labels from elsewhere need a judge")
+    measure = _Measure.load(connection, version, choice)
+    sample = measure.loaded.sample()
+    elsewhere = _labelled(connection, version, replace(choice, where=labels_from)).sample()
     judged = ~np.isnan(elsewhere.all_verdicts)
     values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
     bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())
-    made = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
+    share = rogan_gladen(sample.judged_bad, sample.judged, JudgeErrors(bad, found, len(values) - bad, passed))
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
     labelled = np.array([int((~verdicts).sum()), int(verdicts.sum())])
     if not len(values):
-        made = unmeasured(0, "the answers from elsewhere have no label")
+        share = unmeasured(0, "the answers from elsewhere have no label")
     elif not of_verdicts.all():
-        made = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
+        share = unmeasured(len(values), _ONE_VERDICT.format("bad" if of_verdicts[1] else "good"))
     elif (equal_chances(of_verdicts, labelled) < 1).any():
-        made = unmeasured(len(values), _CHOSEN_ELSEWHERE)
-    elif made.low is not None and made.low == made.high:  # even the interval is at an end of the scale
-        made = unmeasured(len(values), _ERRS_OTHERWISE)
-    changed = replace(
-        result,
-        **{name: getattr(made, name) for name in ("value", "low", "high", "method", "reason")},
-        n_labelled=len(values),
-        n_answers=sample.judged,
-        design_effect=None,
-        strata=(),
-        bounds=None,
-        left_out=elsewhere.left_out,
-        in_all_answers={},
-        in_graded_answers={},
-        to_label=None,
-        warnings=(),
-    )
-    if made.value is None:
-        words = f"The share of bad answers is not available: {made.reason}."
+        share = unmeasured(len(values), _CHOSEN_ELSEWHERE)
+    elif share.low is not None and share.low == share.high:  # even the interval is at an end of the scale
+        share = unmeasured(len(values), _ERRS_OTHERWISE)
+    share, answers = replace(share, n=len(values)), answers_of(choice.where)
+    if share.value is None:
+        headline = note("rate_unknown", answers=answers, missing=share.reason or "")
     else:
-        labels = counted(len(values), "label")
-        words = (
-            f"About {percent(made.value)} of {_answers_of(where)} are bad"
-            f"{_interval_words(made, share=True)}, if the judge errs as often on them as on "
-            f"{_answers_of(labels_from)}; {labels} from there, "
-            f"{counted(sample.judged, 'answer')} with a usable verdict here."
-        )
-    return replace(changed, sentence=words)
+        headline = note("rate_elsewhere", share=share, answers=answers, others=answers_of(labels_from))
+    figures = {
+        "bad_answers": share,
+        "answers": Estimate(sample.judged, n=sample.judged),
+        "judge_alone": measure.judge_share(sample, None),
+        "labels_alone": _labels_only(sample, choice.grade, round(sample.population.total)),
+    }
+    return Rate(
+        about=replace(measure.about(sample), left_out=elsewhere.left_out),
+        headline=headline,
+        rows=tuple(Row.of(figure, ALL, each) for figure, each in figures.items()),
+        target=choice.target,
+        is_random=sample.is_random and not sample.extras,
+    )
 
 
 _CHOSEN_ELSEWHERE = (
@@ -441,8 +475,9 @@ _ONE_VERDICT = "the judge calls all answers from elsewhere {}, so they show only
 _ERRS_OTHERWISE = "the judge's own share of bad answers does not fit its errors on the labels from elsewhere"
 
 
-def _many(undecided: int, labelled: int) -> bool:
-    return undecided > _MOST_UNDECIDED * (labelled + undecided)
+def _many_undecided(sample: SampledLabels) -> bool:
+    undecided = int(sample.undecided.sum())
+    return undecided > _MOST_UNDECIDED * (len(sample.response_ids) + undecided)
 
 
 def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
@@ -459,142 +494,7 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
     return low or 0.0, high or 0.0
 
 
-def _of_alarms(changes: Iterable[ShareChange], *, by_type: bool) -> Iterator[Note]:
-    """Yield that the tables are means over these changes of the share of bad answers. Alarms of one day: one note."""
-    for change in changes:
-        yield Note(
-            "alarm",
-            f"{change.sentence} The tables are of the whole time, before and after. For the time since then: "
-            f"`judgeboard labels rate{' --by query_type' if by_type else ''} --where {change.since}`.",
-        )
-
-
-def _since_latest(changes: Iterable[ShareChange]) -> RowFilter | None:
-    """Return the answers since the latest of the changes in all answers; None if there is none."""
-    latest = max((each for each in changes if each.in_all_answers), key=lambda each: each.from_day, default=None)
-    return None if latest is None else parse_where([latest.since])
-
-
-def _with_rate_since(result: RateResult, since: RateResult) -> RateResult:
-    """Return the result with the rate since a change, which begins the sentence. It stays as it is without a value."""
-    if since.value is None:
-        return result
-    over_all = f"Over the whole time, {result.sentence[:1].lower()}{result.sentence[1:]}"
-    return replace(result, since=since, sentence=f"{since.sentence} {over_all}")
-
-
-def _warnings(
-    sample: SampledLabels,
-    grade: GradeName,
-    target: Target,
-    between: tuple[float, float] | None,
-    of_undecided: tuple[float, float] | None,
-    people: Estimate,
-    estimate: Estimate,
-) -> Iterator[Note]:
-    n = len(sample.response_ids)
-    undecided = int(sample.undecided.sum())
-    if sample.extras:
-        one = sample.extras == 1
-        count = "it does not count here" if one else "they do not count here"
-        if between is not None and of_undecided is None:
-            count = f"{'it counts' if one else 'they count'} only for the two bounds"
-        are = "label is" if one else "labels are"
-        yield Note("picked_labels", f"{sample.extras:,} {are} not known to be a random sample, so {count}.")
-    if _many(undecided, n):
-        ends = ""
-        if of_undecided is not None and n:
-            low, high = map(percent, of_undecided)
-            ends = f" If all of them were good, the rate would be {low}. If all of them were bad, it would be {high}."
-        yield Note(
-            "undecided",
-            f"People did not decide {undecided:,} of {counted(n + undecided, 'answer')} that would count: they were "
-            f"unsure, tied or skipped. These may be harder than the others.{ends}",
-        )
-    if people.value is not None and people.n >= MIN_PAIRS and people.value < _LOW_ALPHA:
-        yield Note(
-            "people_differ",
-            f"People agree with each other by alpha {two_decimals(people.value)} only (n = {people.n:,}). The rate is "
-            "about their majority.",
-        )
-    drawn, waiting = int(sample.drawn.sum()), int(sample.waiting.sum())
-    if n and waiting > _MOST_UNDECIDED * drawn and drawn - waiting >= n / 2:
-        are = "is" if waiting == 1 else "are"
-        yield Note("waiting", f"{waiting:,} of {drawn:,} sampled answers {are} not reviewed yet.")
-    rarer = round(min(sample.labels.values.sum(), n - sample.labels.values.sum()))
-    if grade == "label" and n and estimate.low is not None and rarer < _FEW_OF_RARER:
-        kind = "bad" if sample.labels.values.mean() < 1 / 2 else "good"
-        yield Note(
-            "few_of_rarer",
-            f"{f'Only {rarer:,}' if rarer else 'None'} of {counted(n, 'label')} {'says' if rarer <= 1 else 'say'} "
-            f"“{kind}”, so the interval is rough.",
-        )
-    groups = len(sample.population.of_labelled)
-    if target == "app" and MIN_PAIRS <= groups < FEW_GROUPS:
-        yield Note("few_groups", f"The labels are in only {groups} evidence groups, so the interval is rough.")
-
-
-def _sentence(result: RateResult, where: RowFilter) -> str:
-    of_these = f"these {result.n_answers:,} answers" if result.target == "these" else _answers_of(where)
-    of_these += " that you may see" if "hidden" in result.left_out else ""
-    basis = f"{counted(result.n_labelled, 'label')}, {_answers_words(result)}"
-    if not result.n_answers:
-        return "No judged answer matches." if result.judge_version else "No logged answer matches."
-    if result.value is not None:
-        if result.grade != "label":
-            mean = two_decimals(result.value) + _interval_words(result.estimate, share=False)
-            return f"The mean {result.grade} of {of_these} is about {mean}; {basis}."
-        exact = result.target == "these" and result.low == result.high
-        about = percent(result.value) if exact else f"about {percent(result.value)}"
-        ends = "" if exact else _interval_words(result.estimate, share=True)
-        start = f"{about} of {of_these} are bad{ends}; {basis}."
-        return start[:1].upper() + start[1:]
-    need = result.to_label
-    if result.has_wide_bounds:
-        return _wide_sentence(result, of_these)
-    if need is not None and result.bounds is not None and any(each.N and not each.n for each in result.strata):
-        return _bounds_sentence(result, need)
-    what, why = "share of bad answers" if result.grade == "label" else f"mean {result.grade}", f"{result.reason}."
-    if need is not None and (need.uncounted or need.hidden or need.undecided):
-        why = f"{need.missing}. {need.advice}"
-    elif not result.n_labelled:
-        why = f"none of the {result.n_answers:,} answers has a grade of a random sample."
-    return no_share_words(why, what)
-
-
-def _wide_sentence(result: RateResult, of_these: str) -> str:
-    """Return the interval of a share without a value, and which part has too few labels."""
-    low, high = result.bounds or (0.0, 1.0)
-    need = result.to_label
-    why = f"{result.reason}." if need is None else f"{need.missing}. {need.advice}"
-    return f"Between {percent(low)} and {percent(high)} of {of_these} are bad (95 % CI): {why}"
-
-
-def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
-    low, high = result.bounds or (0.0, 1.0)
-    missing = need.missing
-    # Without labels of a random sample, the bounds of these answers are sure.
-    confidence = "" if result.target == "these" and not result.n_labelled else " (95 % confidence)"
-    known = f"is between {percent(low)} and {percent(high)}{confidence}, whatever {_unlabelled_words(result, need)}"
-    if high - low > _NO_FIGURE:
-        known = "is not known yet"
-        if need.answers == result.n_answers > 1 and not need.uncounted:
-            missing = f"{result.n_labelled:,} of {result.n_answers:,} answers have a label of a random sample"
-    return f"The share of bad answers {known}: {missing}. {need.advice}"
-
-
-def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
-    """Return "the unlabelled flagged answers are". Those of other parts add to the sampling error."""
-    if need.undecided:
-        return "the others are"
-    if need.unlabelled == 1:
-        return "the unlabelled answer is"
-    if need.words == "answers" and need.answers < result.n_answers:
-        return "the unlabelled answers in a part of the log are"
-    return f"the unlabelled {need.words} are"
-
-
-def _answers_of(where: RowFilter) -> str:
+def answers_of(where: RowFilter) -> str:
     """Return which answers match: "all answers", "the answers of sql", "the answers from 12 Oct 2026"."""
     if where == RowFilter():
         return "all answers"
@@ -602,21 +502,3 @@ def _answers_of(where: RowFilter) -> str:
     described = describe(where)
     is_plain = is_days or where == RowFilter(no_time=True) or described.startswith("written by ")
     return f"the answers{'' if is_plain else ' of'} {described}"
-
-
-def _answers_words(result: RateResult) -> str:
-    """Return "448 answers, 442 of them with a usable verdict"."""
-    answers = counted(result.n_answers, "answer")
-    if result.judge_share is None:
-        return answers
-    if result.judge_share.n == result.n_answers:
-        return f"{answers} with a usable verdict"
-    return f"{answers}, {result.judge_share.n:,} of them with a usable verdict"
-
-
-def _interval_words(estimate: Estimate, *, share: bool) -> str:
-    """Return " (95 % CI 20–31 %)", or the reason why there is no interval."""
-    ends, unit = (percent_interval(estimate), " %") if share else (interval(estimate), "")
-    if ends is None:
-        return f" ({estimate.reason})" if estimate.reason else ""
-    return f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"

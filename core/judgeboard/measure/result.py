@@ -12,7 +12,7 @@ from judgeboard.measure.words import FIGURES
 if TYPE_CHECKING:  # pandas takes two seconds to load
     import pandas as pd
 
-ALL = "all"
+ALL, ALL_ANSWERS = "all", "all answers"
 """The slice of all answers that the result counts."""
 
 
@@ -80,6 +80,10 @@ class Result:
         """The names of the slices, without that of all answers."""
         return [each for each in dict.fromkeys(row.slice for row in self.rows) if each != ALL]
 
+    def has(self, name: str, slice_: str = ALL) -> bool:
+        """Return whether the result has a figure of a slice, with or without a value."""
+        return any(row.figure == name and row.slice == slice_ for row in self.rows)
+
     def figure(self, name: str, slice_: str = ALL) -> Estimate:
         """Return a figure of a slice.
 
@@ -105,14 +109,26 @@ class Result:
 
     def table(self, *figures: str) -> Table:
         """Return a table with a line for each slice and a column for each of the ``figures`` (default: all)."""
-        names = figures or tuple(dict.fromkeys(row.figure for row in self.rows))
-        estimates = {(row.slice, row.figure): row.estimate for row in self.rows}
+        cells = {(row.slice, row.figure): row for row in self.rows}
+        measured = dict.fromkeys(row.figure for row in self.rows)
+        names = [each for each in figures or measured if each in measured]
+        columns = [FIGURES[each] for each in names]
         title = (self.about.by or "answers").replace("_", " ").capitalize()
-        lines = ((name, *(estimates.get((name, each)) for each in names)) for name in (*self.slices, ALL))
-        return Table((Column(title), *(FIGURES[each] for each in names)), tuple(lines))
+        lines = []
+        for name in (*self.slices, ALL):
+            of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
+            lines.append((ALL_ANSWERS if name == ALL else name, *of_slice))
+        return Table((Column(title), *columns), tuple(lines))
 
     def _repr_html_(self) -> str:
         from html import escape  # it loads all names of characters, which no short command needs
 
         texts = (self.sentence, *(each.text for each in (*self.caveats, *self.next)))
         return "".join(f"<p>{escape(text)}</p>" for text in texts) + to_html(self.table())
+
+
+def _cell(row: Row | None, column: Column) -> Estimate | float | None:
+    """Return what a table shows of a figure: the value with its interval, or the number alone."""
+    if row is None:
+        return None
+    return row.estimate if column.format in {"estimate", "share estimate"} else row.value

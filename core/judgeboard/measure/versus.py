@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.measure.agreement_result import left_out_sentence
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import people_values
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
-from judgeboard.stats.estimates import measured, percent, points_words, unmeasured
+from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.paired import (
     MIN_GROUPS,
     WITHIN,
@@ -38,7 +39,6 @@ from judgeboard.store.verdicts import answers_of_prompts
 from judgeboard.text import counted
 
 _UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
-_FAR = 20  # a number of so many times the log tells nobody what to do
 _TO_LABEL = 60  # labels that narrow the share on which one of two versions is right to about 13 points
 
 
@@ -55,7 +55,7 @@ class VersionsCompared:
     would be as precise as those that count. ``to_label`` is the command of a queue whose labels show more; None if the
     conclusion is shown. ``unusable`` counts the labelled answers with an unusable verdict of each version, by title.
     ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts
-    labelled answers by reason. JSON has the same fields.
+    labelled answers by reason. ``headline`` is the conclusion, ``next`` what would show more.
     """
 
     first: str
@@ -63,7 +63,7 @@ class VersionsCompared:
     within: float
     conclusion: Conclusion
     exit_code: int
-    sentence: str
+    headline: Note
     evidence_groups: int
     counts: PairedShares
     changes: Mapping[str, Estimate]
@@ -76,7 +76,8 @@ class VersionsCompared:
     alone: bool = False
     to_label: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    caveats: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()
 
     @property
     def left_out_sentence(self) -> str | None:
@@ -265,7 +266,6 @@ def compare_verdicts(
     reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
     left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras_of_differing": chosen}
-    only = [labelled[differ & called_bad[which]] for which in (0, 1)]
     counting = int((labelled & differ).sum()) if chances is None else int(chances.of_differing.is_sampled.sum())
     made = VersionsCompared(
         first=titles[0],
@@ -273,7 +273,7 @@ def compare_verdicts(
         within=within,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence="",
+        headline=_headline(titles, reached, counts, int(usable.sum()), int(differ.sum())),
         evidence_groups=by_group.count,
         counts=counts,
         changes=changes,
@@ -285,13 +285,12 @@ def compare_verdicts(
         even_labels=counting if chances is None else chances.even_labels,
         alone=chances is not None,
         left_out={reason: n for reason, n in left_out.items() if n},
-        warnings=tuple(_warnings(titles, reached, changes)),
     )
     if logged is not None and logged <= len(usable):  # both judged all: only these have usable verdicts
         logged = made.answers
     more = _answers_to_label(made, logged)
     made = replace(made, to_label=queue_of_differing(titles, more) if more else None)
-    return replace(made, sentence=" ".join(_sentences(made, only if has_gap else None, logged)))
+    return replace(made, caveats=tuple(_caveats(made)), next=tuple(_next_steps(made, more, logged)))
 
 
 def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] = ()) -> str:
@@ -321,23 +320,27 @@ def _few_groups(groups: int) -> str:
     return f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
 
 
-def _warnings(titles: tuple[str, str], reached: Conclusion, changes: Mapping[str, Estimate]) -> Iterator[str]:
-    for name, words in (("sensitivity", "finds fewer bad answers"), ("specificity", "raises more false alarms")):
-        change = changes.get(name)
-        if reached.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
-            right = "right more often" if reached is Conclusion.BETTER else "not worse"
-            yield f"{titles[1]} {words} than {titles[0]}, although it is {right} in all."
+def _headline(titles: tuple[str, str], reached: Conclusion, counts: PairedShares, both: int, differing: int) -> Note:
+    """Return the conclusion of ``both`` judged answers, on ``differing`` of which the verdicts differ."""
+    first, second = titles
+    if both and not differing:
+        return note("versions_alike", first=first, second=second, n=both)
+    if not counts.n:
+        return note("versions_without_labels", first=first, second=second)
+    if counts.change.low is None and counts.change.reason is not None:  # a change alone would pass for a result
+        return note("versions_unknown", first=first, second=second, reason=counts.change.reason)
+    return note(f"version_{reached.value}", first=first, second=second, change=counts.change)
 
 
-def start_words(reached: Conclusion, first: str, second: str, within: float) -> str:
-    """Return the conclusion about the second of two things, as the start of a sentence."""
-    words = {
-        Conclusion.BETTER: f"{second} is better than {first}",
-        Conclusion.WORSE: f"{second} is worse than {first}",
-        Conclusion.AS_GOOD: f"{second} is not worse than {first} by more than {100 * within:g} points",
-        Conclusion.NOT_SHOWN: f"Not shown yet whether {second} is better or worse than {first}",
-    }
-    return words[reached]
+def _caveats(made: VersionsCompared) -> Iterator[Note]:
+    """Yield what the conclusion hides."""
+    for name in ("sensitivity", "specificity"):
+        change = made.changes.get(name)
+        if made.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
+            yield note(f"lower_{name}", first=made.first, second=made.second)
+    more_right = made.counts.only_second - made.counts.only_first
+    if made.alone and (made.counts.change.value or 0.0) * more_right < 0:
+        yield note("unlike_counts")
 
 
 def too_few_words(answers: int, needed: int, goal: str, logged: int | None = None) -> str:
@@ -352,74 +355,6 @@ def too_few_words(answers: int, needed: int, goal: str, logged: int | None = Non
         f"To show {goal}, {both_judged} both judged only {answers:,} of the {logged:,} in the log. Judge the others "
         "with both versions first."
     )
-
-
-def _to_label_words(made: VersionsCompared) -> str:
-    return f"To label a random sample of the answers on which they differ: `{made.to_label}`"
-
-
-def _sentences(made: VersionsCompared, only: Sequence[BoolArray] | None, logged: int | None) -> Iterator[str]:
-    """Yield the conclusion and what it rests on.
-
-    ``only`` tells which answers have a label, of those that only the first and of those that only the second version
-    calls bad; None if labels came by known chances. ``logged`` is the number of answers in the log, if it is known.
-    """
-    counts, both = made.counts, made.answers
-    if both and not made.differing:
-        every = "the 1 answer" if both == 1 else f"all {both:,} answers"
-        yield (
-            f"{made.first} and {made.second} give the same verdict on {every} that both judged, so no label can tell "
-            "them apart."
-        )
-        return
-    if not counts.n and not made.alone:
-        yield f"No answer has a label of people and usable verdicts of both {made.first} and {made.second}."
-        if both:
-            same = f"{both - made.differing:,} of {counted(both, 'answer')}"
-            yield f"They give the same verdict on {same} that both judged. {_to_label_words(made)}"
-        return
-    yield f"{start_words(made.conclusion, made.first, made.second, made.within)}."
-    has_change = only is None and (counts.change.value is None or counts.change.low is not None)
-    if has_change:  # a change without an interval would pass for a result
-        yield _change_sentence(made)
-    if labelled := counts.n if made.alone else counts.only_first + counts.only_second:
-        right = f"{made.first} is right on {counts.only_first:,} and {made.second} on {counts.only_second:,}."
-        if has_change:
-            yield f"They differ on {made.differing:,} of these answers; on {labelled:,} of them with a label, {right}"
-        else:
-            yield f"Of {counted(labelled, 'labelled answer')} on which they differ, {right}"
-    if only is not None:
-        shares = [f"{percent(float(each.mean()) if len(each) else 0.0)} of the {len(each):,}" for each in only]
-        yield (
-            f"People labelled {shares[0]} answers that only {made.first} calls bad, and {shares[1]} that only "
-            f"{made.second} calls bad. These labels are no random sample, so they tell nothing of the other answers. "
-            f"{_to_label_words(made)}"
-        )
-        return
-    if has_change:
-        yield from _unlike_counts(made)
-    if made.conclusion is Conclusion.NOT_SHOWN:
-        yield from _more_labels(made, logged)
-
-
-def _change_sentence(made: VersionsCompared) -> str:
-    """Return how the share of right verdicts changes in all answers that both judged."""
-    in_all = f"In all {counted(made.answers, 'answer')} that both judged"
-    change = points_words(made.counts.change, sign=True)
-    return f"{in_all}, the share of right verdicts changes by {change} from {made.first} to {made.second}."
-
-
-def _unlike_counts(made: VersionsCompared) -> Iterator[str]:
-    """Yield why the change has another sign than the counts of labels, and what is not known of it."""
-    if not made.alone:
-        return
-    counts = made.counts
-    more_right = counts.only_second - counts.only_first
-    if (counts.change.value or 0.0) * more_right < 0:
-        labels = "Some labels stand for more answers than others"
-        yield f"{labels}, so the change has another sign than the counts of labels."
-    if not made.changes:
-        yield "How often each version is right is not known from these labels."
 
 
 def _by_lot(counts: PairedShares, answers: int) -> int | None:
@@ -441,71 +376,39 @@ def _answers_to_label(made: VersionsCompared, logged: int | None) -> int:
     return made.unlabelled if logged == made.answers else 0
 
 
-def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
-    """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
-    needed, as_good, change = made.counts.labels_needed, made.counts.as_good_needed, made.counts.change
-    if made.evidence_groups < MIN_GROUPS:
-        few = _few_groups(made.evidence_groups)
-        yield f"{few[0].upper()}{few[1:]}."
-    if not needed and not as_good and made.to_label is not None:
-        yield _to_label_words(made)
-    elif made.evidence_groups < MIN_GROUPS:
+def _next_steps(made: VersionsCompared, more: int, logged: int | None) -> Iterator[Note]:
+    """Yield what would show the change: ``more`` labels, or how many answers it needs and what fewer can show."""
+    if made.conclusion is not Conclusion.NOT_SHOWN or not made.differing:
         return
-    elif made.to_label is not None and (by_lot := _by_lot(made.counts, made.answers)):
-        shown = "it"
-        if by_lot != needed:
-            shown = f"that {made.second} is not worse by more than {100 * made.within:g} points"
-        more = counted(_answers_to_label(made, logged), "more answer")
-        yield (
-            f"If the true change is as large as observed, labels on about {more} on which they differ will probably "
-            f"show {shown}: `{made.to_label}`"
-        )
+    needed, as_good, change = made.counts.labels_needed, made.counts.as_good_needed, made.counts.change
+    if made.to_label is not None and (_by_lot(made.counts, made.answers) or not (needed or as_good)):
+        yield note("label_differing", n=more, command=made.to_label)
     elif needed is None or needed <= made.answers or logged == made.answers:
         # The error falls with the square root of the number of labels.
         reach, by_lot = (abs(change.value or 0.0), needed) if needed else (made.within, as_good)
         all_show = reach * math.sqrt(by_lot / made.answers) if by_lot else None
-        most = made.differing / made.answers
-        yield labels_on_all(made.differing, "answer", all_show, made.to_label, most, which=" on which they differ")
-    elif logged is not None and logged < needed:
-        yield from _too_small_a_log(100 * abs(change.value or 0.0), needed, logged)
+        yield labels_on_all(made.differing, all_show, made.to_label, made.differing / made.answers)
+    elif logged is None or logged >= needed:
+        yield note("judge_more", needed=_rounded(needed), answers=made.answers)
     else:
-        yield too_few_words(made.answers, needed, "a change of this size", logged)
-        yield f"This number rests on the observed change of {points_words(change, sign=True)}, so it is rough."
+        yield note("larger_log", needed=_rounded(needed), logged=logged)
 
 
-def labels_on_all(
-    count: int, thing: str, all_show: float | None, command: str | None, most: float = 1.0, *, which: str = ""
-) -> str:
+def labels_on_all(count: int, all_show: float | None, command: str | None, most: float = 1.0) -> Note:
     """Return which change labels on all ``count`` things can show, or that more things are needed.
 
     ``all_show`` is that change with a power of 80 % (None: unknown), ``most`` is the largest change that is possible.
-    ``command`` creates the queue of the labels that are missing, None if there are none. ``which`` follows the noun.
+    ``command`` creates the queue of the labels that are missing, None if there are none.
     """
-    every = f"the 1 {thing}{which}" if count == 1 else f"all {count:,} {thing}s{which}"
-    log_more = f"Log more {thing}s."
     if command is None:
-        return f"{every[0].upper()}{every[1:]} {'is' if count == 1 else 'are'} labelled. {log_more}"
+        return note("all_labelled", n=count)
+    if all_show is not None and all_show >= most:
+        return note("labels_show_nothing", n=count)
     if all_show is None:
-        return f"Label {every}: `{command}`"
-    if all_show >= most:
-        return f"Labels on {every} would show nothing. {log_more}"
-    return f"Labels on {every} can show about {counted(max(round(100 * all_show), 1), 'point')} or more: `{command}`"
+        return note("label_all", n=count, command=command)
+    return note("labels_show", n=count, change=max(round(100 * all_show), 1), command=command)
 
 
 def _rounded(count: int) -> int:
     """Return a count with two digits: 75,543 is 76,000."""
     return round(count, 2 - len(str(count)))
-
-
-def _too_small_a_log(points: float, needed: int, logged: int) -> Iterator[str]:
-    """Yield how many answers a change of so many percentage points needs, and which change the whole log can show."""
-    change = counted(round(points), "point") if points >= 0.5 else "less than 1 point"
-    if needed > _FAR * logged:
-        yield f"A change of {change} needs far more answers than the {logged:,} of your log."
-    else:
-        yield f"A change of {change} needs about {counted(_rounded(needed), 'answer')} (rough)."
-    # The error falls with the square root of the number of answers.
-    smallest = max(round(points * math.sqrt(needed / logged)), 1)
-    if smallest < 100:
-        least = f"{counted(smallest, 'point')} or more"
-        yield f"Your {logged:,} can show {least}, if both versions judge all and people label all."

@@ -5,52 +5,47 @@ from collections.abc import Callable
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement_result import AgreementResult, all_or_graded, shown_statistics
 from judgeboard.measure.label_plans import time_words
-from judgeboard.measure.rates import RateResult
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.rates import NOW, Rate
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
     number_words,
-    percent,
-    percent_interval,
     percent_words,
     unmeasured,
 )
 from judgeboard.store.strata import ReviewTime
-from judgeboard.text import counted, listed_words
+from judgeboard.text import counted
 
 _MOST_TYPES = 4  # in a sentence
 
 
-def differing(result: RateResult, figure: Callable[[RateResult], Estimate]) -> list[RateResult]:
+def differing(result: Rate, figure: str) -> list[str]:
     """Return the slices whose interval has no value in common with that of all answers, the largest figure first."""
-    whole = figure(result)
-    if whole.low is None or whole.high is None:
+    if not result.has(figure) or (whole := result.figure(figure)).low is None or whole.high is None:
         return []
     apart = []
-    for each in result.slices:
-        part = figure(each)
+    for name in set(result.slices) - {NOW}:
+        part = result.figure(figure, name)
         if part.low is not None and part.high is not None and (part.low > whole.high or part.high < whole.low):
-            apart.append((part.value or 0.0, each))
-    return [each for _, each in sorted(apart, key=lambda pair: (-pair[0], pair[1].name))]
+            apart.append((-(part.value or 0.0), name))
+    return [name for _, name in sorted(apart)]
 
 
-def types_sentence(result: RateResult) -> str | None:
+def types_note(result: Rate) -> Note | None:
     """Return which query types differ from all answers in the share of bad answers; None if there are no two types."""
-    if result.by != "query_type" or len(result.slices) < 2 or result.value is None:
+    if result.about.by != "query_type" or len(result.slices) < 2 or result.share.value is None:
         return None
-    apart = differing(result, lambda each: each.estimate)
-    if apart:
-        return f"These query types differ from all answers: {_listed(apart, lambda each: each.estimate)}."
-    with_interval = [each for each in result.slices if each.low is not None]
-    if not with_interval:
-        return "No query type has enough labels for an interval."
-    return "No query type clearly differs from all answers: the intervals overlap."
+    if apart := differing(result, "bad_answers"):
+        return note("types_differ", types=_listed(apart, lambda name: result.figure("bad_answers", name)))
+    has_interval = any(result.figure("bad_answers", name).low is not None for name in result.slices)
+    return note("types_alike" if has_interval else "types_without_interval")
 
 
-def _listed(slices: list[RateResult], figure: Callable[[RateResult], Estimate]) -> str:
-    words = [f"{each.name} {_with_n(figure(each))}" for each in slices[:_MOST_TYPES]]
+def _listed(slices: list[str], figure: Callable[[str], Estimate]) -> list[str]:
+    words = [f"{name} {_with_n(figure(name))}" for name in slices[:_MOST_TYPES]]
     more = len(slices) - len(words)
-    return listed_words([*words, f"{more} more"] if more else words)
+    return [*words, f"{more} more"] if more else words
 
 
 def _with_n(share: Estimate) -> str:
@@ -112,14 +107,11 @@ def misses_sentence(judge: AgreementResult) -> str:
     return f"{where}{subject} {' and '.join(parts)}."
 
 
-def missed_types_sentence(result: RateResult) -> str | None:
+def missed_types_note(result: Rate) -> Note | None:
     """Return the query types in which the judge misses clearly more or fewer bad answers than in all answers."""
-
-    def missed(each: RateResult) -> Estimate:
-        return complement(each.in_all_answers.get("sensitivity", unmeasured(0, "")))
-
-    apart = differing(result, missed)
-    return f"Query types that differ in this: {_listed(apart, missed)}." if apart else None
+    apart = differing(result, "sensitivity")[::-1]
+    missed = _listed(apart, lambda name: complement(result.figure("sensitivity", name)))
+    return note("missed_types", types=missed) if apart else None
 
 
 def labels_sentence(labels: int, time: ReviewTime | None) -> str:
@@ -147,15 +139,9 @@ def reading_sentence(answers: int, time: ReviewTime | None) -> str:
     return f"{takes} about {time_words(answers * time.seconds / 60)}: {of_reviews}."
 
 
-def judge_share_sentence(result: RateResult) -> str | None:
+def judge_share_note(result: Rate) -> Note | None:
     """Return the judge's own share of bad answers, for a log whose rate is not known yet; None without a judge."""
-    share, judge = result.judge_share, result.judge_version
-    is_known = result.value is not None or result.has_wide_bounds
-    if is_known or share is None or share.value is None or judge is None:
+    if result.share.low is not None or not result.has("judge_alone"):
         return None
-    ends = percent_interval(share)
-    interval = f" {ends}" if ends else ""
-    return (
-        f"According to {judge.title} alone, {percent(share.value)}{interval} of {counted(share.n, 'answer')} are bad. "
-        "No label has corrected this share."
-    )
+    share = result.figure("judge_alone")
+    return None if share.value is None else note("judge_share", judge=result.about.judges[0], share=share)

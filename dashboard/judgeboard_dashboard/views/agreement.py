@@ -38,7 +38,7 @@ from judgeboard.reports.agreement import (
     report_results,
 )
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.rates import rate_notes, rate_table
+from judgeboard.reports.rates import rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
@@ -317,11 +317,11 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
     if result.to_label is not None and not result.to_label.hidden and permitted(Action.MAKE_QUEUES):
         open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")
-    caption(*(each.text for each in result.warnings), result.left_out_sentence)
-    if result.n_labelled and len(result.slices) > 1:
+    caption(*(each.text for each in result.caveats), left_out_sentence(result.about.left_out))
+    if result.about.counts["labels"] and len(result.slices) > 1:
         with st.expander("Bad answers by query type", key="rate_tables"):
-            table(rate_table(result, "Query type"), key="rate_types", name="rates", under=rate_notes(result))
-    return result.left_out
+            table(rate_table(result), key="rate_types", name="rates")
+    return result.about.left_out
 
 
 def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:

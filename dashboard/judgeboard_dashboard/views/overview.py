@@ -17,21 +17,21 @@ from judgeboard.health.failures import DAYS, Failure, failures
 from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
 from judgeboard.measure.alarms import open_alarms
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
-from judgeboard.measure.rates import RateResult
+from judgeboard.measure.rates import NOW, Rate
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
 from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,
-    judge_share_sentence,
+    judge_share_note,
     labels_sentence,
-    missed_types_sentence,
+    missed_types_note,
     misses_sentence,
     overlap_sentence,
     reading_sentence,
     trust_sentence,
-    types_sentence,
+    types_note,
 )
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.stats.estimates import percent_words
@@ -82,6 +82,7 @@ LONGEST_TYPE = 20  # characters of a query type in the head of its column
 TALL = 190  # px of a chart
 TWO_LINES = 124  # px of a chart with two intervals
 OPEN_FLAGS = "open_flags"
+FIGURE = "bad_answers"
 NO_PAIRS = "This is known once people have labelled answers that the judge judged."
 TREND = Rows("trends", {"show": "Bad, corrected"})
 # Kind of a failure -> the label of its button, and the view that shows more.
@@ -129,7 +130,7 @@ def overview() -> None:
         further = st.container()
     rate = bad_share(version)
     with first:
-        _headline(rate)
+        sentence(rate.sentence)
         changing = st.container()
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
@@ -149,23 +150,14 @@ def overview() -> None:
         _signals(state.quadrant, as_table=as_table)
 
 
-def _headline(rate: RateResult) -> None:
-    """Show the share of bad answers, or what is missing for it."""
-    if rate.value is None:
-        sentence(rate.sentence)
-        return
-    share, semicolon, basis = rate.sentence.partition(";")
-    sentence(basis.strip(), lead=share + semicolon)
-
-
-def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
+def _changing(rate: Rate, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show whether the share of bad answers changes, and the query types that differ."""
-    words = judge_share_sentence(rate), change_words(_change_sentence(change)), types_sentence(rate)
-    sentence(" ".join(filter(None, words)))
+    notes = [each.text for each in (judge_share_note(rate), types_note(rate)) if each is not None]
+    sentence(" ".join(filter(None, (change_words(_change_sentence(change)), *notes))))
     if not _plan(rate, time, key="rate_plan"):
         trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
         open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
-    types = _ranked(rate) if rate.value is not None and len(rate.slices) > 1 else []
+    types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
     drawn = any(panel.points for panel in change.panels[:1])
     left, right = stacking_columns("pictures", [1.5, 1]) if drawn and types else (st.container(), st.container())
     if drawn:
@@ -173,12 +165,12 @@ def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime
             _trend_picture(change, as_table=as_table)
     if types:
         with right:
-            heading("By query type" if rate.since is None else "By query type, over the whole time")
-            lines = [("All", rate), *((each.name, each) for each in types)]
-            left_out = len(rate.slices) - len(types)
+            heading("By query type, over the whole time" if rate.has(FIGURE, NOW) else "By query type")
+            lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
+            left_out = len(_types(rate)) - len(types)
             _shares(
-                [(name, each.estimate) for name, each in lines],
-                [None, *(responses(RowFilter(query_types=(each.name,))) for each in types)],
+                lines,
+                [None, *(responses(RowFilter(query_types=(name,))) for name in types)],
                 key="overview_types",
                 title="Bad answers",
                 tall=max(TALL, 26 * len(lines) + 56),
@@ -197,10 +189,16 @@ def _change_sentence(change: CorrectedTrend | Trend) -> str:
     return trend_sentence(replace(change, panels=change.panels[:1]))
 
 
-def _ranked(rate: RateResult) -> list[RateResult]:
+def _types(rate: Rate) -> list[str]:
+    return [name for name in rate.slices if name != NOW]
+
+
+def _ranked(rate: Rate) -> list[str]:
     """Return the query types with the largest shares of bad answers; those without a share are left out."""
-    known = [each for each in rate.slices if each.value is not None]
-    return sorted(known, key=lambda each: (-(each.value or 0.0), each.name))[:MOST_TYPES]
+    shares = {name: rate.figure(FIGURE, name).value for name in _types(rate)}
+    return sorted((name for name in shares if shares[name] is not None), key=lambda name: (-(shares[name] or 0), name))[
+        :MOST_TYPES
+    ]
 
 
 def _trend_picture(change: CorrectedTrend | Trend, *, as_table: bool) -> None:
@@ -218,7 +216,7 @@ def _trend_picture(change: CorrectedTrend | Trend, *, as_table: bool) -> None:
         trend_charts.trend_panels(change, change.panels[:1], change.panels[:1], TALL)
 
 
-def _plan(rate: RateResult, time: ReviewTime | None, *, key: str) -> bool:
+def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     """Show how many labels are missing and the button that plans them. Return False if none are missing."""
     need = rate.to_label
     if need is None or need.hidden:
@@ -232,7 +230,7 @@ def _plan(rate: RateResult, time: ReviewTime | None, *, key: str) -> bool:
     return True
 
 
-def _trust(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> None:
+def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show how far judge and people agree, beside the agreement of people with each other."""
     heading("2. Can this judge be trusted?")
     people = people_agreement()
@@ -279,7 +277,7 @@ def _start_overlap() -> None:
     pick_rows(Rows("queues", {"new": "1"}))
 
 
-def _misses(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> None:
+def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show the share of bad answers that the judge misses, and its false alarms."""
     heading("3. What does the judge miss?")
     errors = {} if judge is None else shown_statistics(judge.statistics)
@@ -287,8 +285,8 @@ def _misses(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | 
         sentence(NO_PAIRS)
     else:
         sentence(misses_sentence(judge))
-        if (of_types := missed_types_sentence(rate)) is not None:
-            sentence(of_types)
+        if (of_types := missed_types_note(rate)) is not None:
+            sentence(of_types.text)
     named = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
     lines = [
         (title, errors[name]) for title, name in named.items() if name in errors and errors[name].value is not None

@@ -5,7 +5,7 @@ from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_trend
 from judgeboard.measure.periods import Period
-from judgeboard.measure.rates import RateChoice, RateResult, rate_of
+from judgeboard.measure.rates import Rate, RateChoice, rate_of
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion
@@ -13,7 +13,7 @@ from judgeboard.store.strata import ReviewTime, rate_mark, review_time
 from judgeboard_dashboard.session import kept_until_new_rows
 
 
-def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> RateResult:
+def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> Rate:
     """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
     choice = RateChoice(by="query_type", implied_labels=implied_labels)
     return kept_until_new_rows(

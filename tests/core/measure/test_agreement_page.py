@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -223,9 +222,10 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
     log.reviews({each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)})
     with log.store.reading() as connection:
         worth = flags_worth(connection)
-    rate = next(each for each in measure_rate(log.store, by="rule").slices if each.name == "low_groundedness")
-    assert (rate.value, rate.n_labelled) == (0.5, 20)
-    assert worth.rules[0].bad == replace(rate.estimate, unit=worth.rules[0].bad.unit)
+    rate = measure_rate(log.store, by="rule").figure("bad_answers", "low_groundedness")
+    assert (rate.value, rate.n) == (0.5, 20)
+    bad = worth.rules[0].bad
+    assert (bad.value, bad.low, bad.high) == (rate.value, rate.low, rate.high)
 
 
 @on_sqlite

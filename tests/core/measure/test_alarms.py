@@ -20,11 +20,12 @@ from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.alarms import acknowledge, alarm_sentence, watch
 from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
-from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.rates import NOW, measure_rate
 from judgeboard.measure.window_comparison import compare_windows, window_sentence
 from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
+from judgeboard.store.alerts import open_alarms
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
@@ -33,6 +34,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.strata import drawn_answers
 from judgeboard.store.tables import EVENT
+from judgeboard.text import utc_day
 
 MONDAY = 20_003  # 2024-10-07
 WEEKLY = 40
@@ -70,17 +72,16 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
         plan = draw_plan(connection, RowFilter())
     create_queue(store, QueueRules("q", max_items=30, **PLANNED), by="cli:lena", assigned=(lead,), plan=plan)
     seen = Seen(store, lead.id)
-    why = "The share of bad answers is not available: 30 of the 160 answers are hidden from you until you have reviewed"
-    assert measure_rate(seen).sentence.startswith(why)
+    assert (measure_rate(seen).headline.code, measure_rate(seen).share.value) == ("rate_unknown", None)
     with seen.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
         windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-    assert corrected_sentence(trend) == measure_rate(seen).sentence
+    assert "30 of the 160 answers are hidden" in corrected_sentence(trend)
     told = "\n".join(corrected_lines(trend))
     assert "random_share" not in told
     assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
     first, *others = windows_lines(windows)
-    assert first == measure_rate(seen).sentence
+    assert "30 of the 160 answers are hidden" in first
     assert not any("not available" in line or "no label that counts" in line for line in others)
     with store.reading() as connection:
         assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
@@ -127,39 +128,39 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         ]
 
 
+def has_open_alarm(store: Store) -> bool:
+    with store.reading() as connection:
+        return bool(open_alarms(connection))
+
+
 @on_sqlite
 def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
-    assert not measure_rate(risen).warnings
+    assert not measure_rate(risen).caveats
     watch(risen, by="test", now=LATER)
-    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
-    assert note.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
-    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
-    since = parse_where(["from=2024-11-04"])
-    assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
-    acknowledge(risen, 1, "a new index", by="library")
-    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
-    assert note.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to ")
-    assert " (alarm 1, acknowledged). " in note, "an acknowledged change still lies within the answers"
-    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
+    for _ in ("open", "acknowledged"):  # an acknowledged change still lies within the answers
+        (note,) = (each.values for each in measure_rate(risen).caveats if each.code == "alarm")
+        assert note == {"alarms": ["1"], "day": utc_day(datetime(2024, 11, 4, tzinfo=UTC))}
+        since = parse_where(["from=2024-11-04"])
+        assert not measure_rate(risen, where=since).caveats, "no note where the figure begins with the change"
+        if has_open_alarm(risen):
+            acknowledge(risen, 1, "a new index", by="library")
 
 
 @on_sqlite
 def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> None:
     before = measure_rate(risen)
-    assert before.since is None
-    assert before.sentence.startswith("About 32 % of all answers are bad (95 % CI ")
+    assert (before.headline.code, before.has("bad_answers", NOW)) == ("rate", False)
+    assert before.share.value == pytest.approx(0.32, abs=0.005)
     watch(risen, by="test", now=LATER)
     later = measure_rate(risen, where=parse_where(["from=2024-11-04"]))
     for _ in ("open", "acknowledged"):
         over = measure_rate(risen, by="query_type")
-        assert over.sentence == f"{later.sentence} Over the whole time, a{before.sentence[1:]}"
-        assert over.sentence.startswith("About 50 % of the answers from 4 Nov 2024 are bad (95 % CI 43")
-        assert over.since is not None
-        assert (over.since.estimate, over.estimate) == (later.estimate, before.estimate)
-        if over.warnings[-1].text.startswith("Alarm 1 is open"):
+        assert over.headline.code == "rate_since"
+        assert (over.figure("bad_answers", NOW), over.share) == (later.share, before.share)
+        if has_open_alarm(risen):
             acknowledge(risen, 1, "a new index", by="library")
-    assert measure_rate(risen, grade="groundedness").since is None
-    assert measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).since is None
+    assert not measure_rate(risen, grade="groundedness").has("mean", NOW)
+    assert not measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).has("bad_answers", NOW)
 
 
 @on_sqlite
@@ -441,16 +442,10 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     fill(log, [0.25] * 9, query_type="steady")
     risen = watch(store, by="test", now=LATER).alarms
     assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
-    (note,) = (each.text for each in measure_rate(store, by="query_type").warnings if each.code == "alarm")
-    assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
-    assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
-    assert note.endswith(
-        "The tables are of the whole time, before and after. For the time since then: "
-        "`judgeboard labels rate --by query_type --where from=2024-11-04`."
-    )
-    (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
-    assert of_all.startswith("Alarm 1 is open: ")
-    assert "query type" not in of_all, "the table has no query types"
+    (note,) = (each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm")
+    assert note["alarms"] == ["1", "2"]
+    (of_all,) = (each.values for each in measure_rate(store).caveats if each.code == "alarm")
+    assert of_all["alarms"] == ["1"], "the table has no query types"
 
 
 @on_sqlite

@@ -15,9 +15,10 @@ from judgeboard.measure.agreement_page import agreement_page
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import Reliance, reliance_of
+from judgeboard.measure.result import Row
 from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
 from judgeboard.reports.front_page import log_summary, verdict
-from judgeboard.reports.rates import rate_lines
+from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reviews.queues import close_queue
 from judgeboard.stats.estimates import number_words
@@ -129,7 +130,7 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert [(each.answers, each.statistics["kappa"].value) for each in by_version.slices] == [(240, None)]
     assert by_version.incomparable_sentence is None, "no figure of chosen answers stands in the table"
     rate = measure_rate(sqlite_log.store)
-    assert {each.value for each in rate.in_all_answers.values()} == {None}
+    assert {rate.figure(name).value for name in OF_JUDGE} == {None}
     lines = list(rate_lines(rate))
     assert "\N{EN DASH} means: 160 answers that no rule flagged have 4 labels, at least 10 needed." in lines
 
@@ -137,11 +138,14 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
 def rate_and_agreement_agree(log: GradedLog) -> None:
     """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
     rate, result = measure_rate(log.store, by="query_type"), measure_agreement(log.store, by="query_type")
-    in_all = {name: result.statistics[name] for name in rate.in_all_answers}
-    assert rate.in_all_answers == in_all
-    assert rate.in_graded_answers == ({name: result.graded[name] for name in in_all} if result.graded else in_all)
-    for of_rate, part in zip(rate.slices, result.slices, strict=True):
-        assert of_rate.in_all_answers == {name: part.statistics[name] for name in in_all}
+    for name in OF_JUDGE:
+        of_agreement = result.statistics[name]
+        assert Row.of(name, "all", rate.figure(name)) == Row.of(name, "all", of_agreement)
+        graded = (result.graded or result.statistics)[name]
+        assert Row.of(name, "all", rate.figure(f"graded_{name}")) == Row.of(name, "all", graded)
+        for part in result.slices:
+            of_part = rate.figure(name, part.name)
+            assert Row.of(name, part.name, of_part) == Row.of(name, part.name, part.statistics[name])
 
 
 def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
@@ -151,9 +155,8 @@ def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
     rate_and_agreement_agree(sqlite_log)
     lines = list(rate_lines(measure_rate(sqlite_log.store)))
     table = lines[lines.index("") + 1 :]
-    assert not any("graded answers alone" in line for line in table), "one column where both figures are the same"
     kappa = measure_agreement(sqlite_log.store).statistics["kappa"]
-    assert any(line.split("  ", 1)[0] == "Cohen's kappa" and number_words(kappa) in line for line in table)
+    assert any(line.startswith("Cohen's kappa  ") and number_words(kappa) in line for line in table)
 
 
 def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(flagged_and_drawn: GradedLog) -> None:
@@ -166,9 +169,8 @@ def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> No
     label(sqlite_log, ids, ids[:2])
     rate_and_agreement_agree(sqlite_log)
     for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
-        assert {each.value for each in (*rate.in_all_answers.values(), *rate.in_graded_answers.values())} == {None}
-        last = "The agreement of the judge and people is not available: too few (n = 4, at least 10 needed)."
-        assert list(rate_lines(rate))[-1] == last
+        assert {rate.figure(each).value for name in OF_JUDGE for each in (name, f"graded_{name}")} == {None}
+        assert "too few (n = 4, at least 10 needed)" in list(rate_lines(rate))[-1]
 
 
 def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: GradedLog, judged: list[int]) -> None:
@@ -180,10 +182,10 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: G
     start = f"There is no figure of all 240 answers with a usable verdict yet: {missing} (`{command}`)."
     assert result.sentence.startswith(start)
     assert next_command(result) == command
-    assert f"whatever the others are: {missing}." in rate.sentence
-    assert f"To label answers: `{command}`" in rate_lines(rate)
-    (undecided,) = (each.text for each in rate.warnings if each.code == "undecided")
-    assert undecided.startswith("People did not decide 80 of 240 answers that would count: "), "they are no sample"
+    assert rate.headline.code == "rate_bounds"
+    assert [each.values["command"] for each in rate.next] == [command]
+    (undecided,) = (each.values for each in rate.caveats if each.code == "undecided")
+    assert undecided == {"n": 80, "answers": 240}, "they are no sample"
     label(sqlite_log, judged[:80], truth(judged), "zoe")
     assert measure_agreement(sqlite_log.store).answers == 240
 
@@ -194,12 +196,12 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
     flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
     assert run(["queue", "create", "check", "--where", "rule=random_sample", "--order", "random", *database]) == 0
-    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    assert measure_rate(sqlite_log.store).next[0].values["command"] == "judgeboard queue list check"
     label(sqlite_log, judged[:3], truth(judged))
     result = measure_agreement(sqlite_log.store)
     assert result.sentence == "3 graded answers have a verdict of this judge; at least 10 are needed. Grade 7 more."
     assert next_command(result) == "judgeboard queue list check"
-    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    assert measure_rate(sqlite_log.store).next[0].values["command"] == "judgeboard queue list check"
     close_queue(sqlite_log.store, "check", by="lead")
     assert next_command(measure_agreement(sqlite_log.store)) == "judgeboard queue create labels --plan rate --n 7"
 
@@ -291,7 +293,7 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
     log.review_all(drawn, quality=3)
     sentence = measure_agreement(log.store, grade="quality").sentence
     assert " all 40 answers with a usable verdict" in sentence
-    assert measure_rate(log.store, grade="quality").n_answers == 40
+    assert measure_rate(log.store, grade="quality").about.counts["answers"] == 40
 
 
 def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
@@ -465,9 +467,9 @@ def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log
 
 def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedLog) -> None:
     result = measure_rate(flagged_alone.store)
-    assert result.bounds is not None
-    assert result.value is None
-    assert result.reason == "a part of the answers has no label that counts"
+    assert result.has("bounds")
+    assert result.share.value is None
+    assert result.share.reason == "a part of the answers has no label that counts"
 
 
 def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log: GradedLog, judged: list[int]) -> None:
@@ -484,11 +486,11 @@ def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_
     shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
     verdicts = {each: {"label": BAD if place % 40 < 10 else GOOD} for place, each in enumerate(shared)}
     sqlite_log.say(sqlite_log.version(), verdicts)
-    share = measure_rate(sqlite_log.store).judge_share
+    share = measure_rate(sqlite_log.store).figure("judge_alone")
     good = [each for place, each in enumerate(shared) if place % 40 >= 10][:30]
     flag(sqlite_log, good, "random_sample")
     label(sqlite_log, good, [])
-    joined = measure_rate(sqlite_log.store).judge_share
+    joined = measure_rate(sqlite_log.store).figure("judge_alone")
     assert (share, joined) == (share, share)
 
 
@@ -500,7 +502,9 @@ def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: S
     log.reviews({each: {"label": BAD if each in ids[:5] else GOOD} for each in ids[:-1]}, "ann")
     log.review(ids[-1], "ann", label=GOOD)
     log.review(ids[-1], "bob", label=BAD)
-    app, these = (measure_rate(log.store, target=target).in_all_answers for target in ("app", "these"))
-    assert 0.95 <= (these["agreement"].low or 0) < 1
-    assert (these["kappa"].low or 0) > 0.8
-    assert 0.76 <= (app["agreement"].low or 0) <= 0.95, "if the judge were wrong on it: 19 of 20, Wilson from 76 %"
+    app, these = (measure_rate(log.store, target=target) for target in ("app", "these"))
+    assert 0.95 <= (these.figure("agreement").low or 0) < 1
+    assert (these.figure("kappa").low or 0) > 0.8
+    assert 0.76 <= (app.figure("agreement").low or 0) <= 0.95, (
+        "if the judge were wrong on it: 19 of 20, Wilson from 76 %"
+    )

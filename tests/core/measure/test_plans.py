@@ -261,11 +261,10 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert "Reviewers" not in " ".join(small.sentences)
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
-    assert measure_rate(everybody, target="these").value is not None
+    assert measure_rate(everybody, target="these").share.value is not None
     result = measure_rate(mara, target="these")
     hidden = "30 of the 200 answers are hidden from you until you have reviewed them blind. Review them first, or ask"
-    assert (result.value, result.bounds) == (None, None)
-    assert f"The share of bad answers is not available: {hidden}" in result.sentence
+    assert (result.share.value, result.has("bounds"), result.headline.code) == (None, False, "rate_unknown")
     assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
     assert measure_agreement(mara).sentence.startswith(f"There is no figure of all answers yet: {hidden}")
     with mara.reading() as connection:
@@ -277,13 +276,12 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
     few = measure_rate(mara, target="these")
-    assert few.value is not None, "8 of 200 hidden answers hardly move a figure"
-    assert " % of these 192 answers that you may see are bad" in few.sentence
-    assert few.left_out_sentence == "Left out: hidden from you until you have reviewed them blind (8)."
+    assert few.share.value is not None, "8 of 200 hidden answers hardly move a figure"
+    assert (few.about.counts["answers"], few.about.left_out) == (192, {"hidden": 8})
     agreed = measure_agreement(mara)
     assert agreed.sentence.startswith("In all 192 answers with a usable verdict that you may see (8 are hidden), ")
     assert in_all_title(agreed) == "In all 192 answers with a usable verdict that you may see (8 are hidden)"
-    assert "that you may see" not in measure_rate(everybody, target="these").sentence
+    assert "hidden" not in measure_rate(everybody, target="these").about.left_out
 
 
 @on_sqlite
@@ -489,7 +487,7 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, 
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:60])
-    rate = measure_rate(log.store)
+    rate = measure_rate(log.store).share
     assert rate.low is not None
     assert rate.high is not None
     reach = (rate.high - rate.low) / 2 + 0.0001
@@ -549,7 +547,7 @@ def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_ans
     log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:200])
-    agreement = measure_rate(log.store).in_all_answers["agreement"]
+    agreement = measure_rate(log.store).figure("agreement")
     assert agreement.low is not None
     assert agreement.high is not None
     reach = (agreement.high - agreement.low) / 2 + 0.0001

@@ -13,15 +13,15 @@ from sqlalchemy import insert
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.domain import Decision, FlagState, Status
+from judgeboard.domain import Decision, Estimate, FlagState, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.rates import RateResult, measure_rate
+from judgeboard.measure.rates import Rate, measure_rate
 from judgeboard.measure.samples import SampledLabels, sampled_labels
 from judgeboard.measure.versus import BothJudged
-from judgeboard.reports.rates import rate_lines, rate_notes
+from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.stats.estimates import percent
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -77,11 +77,23 @@ def example_b(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any)
     return sqlite_store
 
 
+class RateJson:
+    """What the command writes as JSON."""
+
+    def __init__(self, content: Any) -> None:
+        self.about, self.headline, self.strata = content["about"], content["headline"], content["strata"]
+        self.rows = {(row["figure"], row["slice"]): row for row in content["rows"]}
+
+    def figure(self, name: str, slice_: str = "all") -> Estimate:
+        row = self.rows[name, slice_]
+        return Estimate(row["value"], row["low"], row["high"], row["n"], reason=row["reason"])
+
+
 @pytest.fixture
-def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def command(store: Store, *words: str) -> Any:
+def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., RateJson]:
+    def command(store: Store, *words: str) -> RateJson:
         assert run(["labels", "rate", "--db", address(store), "--json", *words]) == 0
-        return json.loads(capsys.readouterr().out)
+        return RateJson(json.loads(capsys.readouterr().out))
 
     return command
 
@@ -92,83 +104,68 @@ def expected(shared: Path) -> dict[str, Any]:
     return known
 
 
-def same(found: Any, known: Any) -> None:
+def same(found: Estimate, known: Any) -> None:
     for name in ("value", "low", "high"):
-        assert found[name] == pytest.approx(known[name], abs=SIX_DIGITS)
+        assert getattr(found, name) == pytest.approx(known[name], abs=SIX_DIGITS)
 
 
 @pytest.mark.shared
 def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any, expected: Any) -> None:
     found = rate_json(example_a)
-    same(found, expected["verdict_strata_mover_process_by_group"])
-    assert found["design_effect"] == pytest.approx(1.298725, abs=SIX_DIGITS)
-    assert (found["n_labelled"], found["n_answers"], found["extras"]) == (193, 1344, 0)
-    assert found["sentence"] == (
-        "About 38 % of all answers are bad (95 % CI 32–44 %); 193 labels, 1,344 answers with a usable verdict."
-    )
-    assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found["strata"]] == [
+    same(found.figure("bad_answers"), expected["verdict_strata_mover_process_by_group"])
+    assert found.figure("design_effect").value == pytest.approx(1.298725, abs=SIX_DIGITS)
+    counts = found.about["counts"]
+    assert [counts[name] for name in ("labels", "answers", "labels_not_counted")] == [193, 1344, 0]
+    assert [(each["verdict"], each["N"], each["n"], each["k"]) for each in found.strata] == [
         ("good", 896, 135, 22),
         ("bad", 448, 58, 47),
     ]
-    alone = found["judge_share"]
-    assert (alone["value"], alone["n"]) == (pytest.approx(1 / 3), 1344)
+    alone = found.figure("judge_alone")
+    assert (alone.value, alone.n) == (pytest.approx(1 / 3), 1344)
     by_answer = share_intervals([448], [1344])[0]
-    assert alone["low"] < (by_answer.low or 0), "answers of one evidence group are alike"
-    assert alone["high"] > (by_answer.high or 1)
-    assert "chance only" in alone["method"]
-    same(found["labels_only"], expected["labels_only_wilson"])
+    assert (alone.low or 0) < (by_answer.low or 0), "answers of one evidence group are alike"
+    assert (alone.high or 0) > (by_answer.high or 1)
+    same(found.figure("labels_alone"), expected["labels_only_wilson"])
     these = rate_json(example_a, "--target", "these")
-    same(these, expected["poststratified_these_mover"])
-    assert these["judge_share"]["low"] == these["judge_share"]["high"] == pytest.approx(1 / 3), (
-        "nothing is left to chance"
-    )
+    same(these.figure("bad_answers"), expected["poststratified_these_mover"])
+    alone = these.figure("judge_alone")
+    assert alone.low == alone.high == pytest.approx(1 / 3), "nothing is left to chance"
     elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
-    same(elsewhere, expected[f"rogan_gladen_{JUDGE}"])
-    assert elsewhere["sentence"].startswith("About 41 % of all answers are bad")
-    assert elsewhere["sentence"].endswith(
-        "if the judge errs as often on them as on the answers of random sample; 193 labels from there, 1,344 answers "
-        "with a usable verdict here."
-    )
-    assert (elsewhere["strata"], elsewhere["in_all_answers"]) == ([], {}), "these labels changed nothing"
+    same(elsewhere.figure("bad_answers"), expected[f"rogan_gladen_{JUDGE}"])
+    assert elsewhere.headline["code"] == "rate_elsewhere"
+    assert (elsewhere.strata, ("agreement", "all") in elsewhere.rows) == ([], False), "these labels changed nothing"
 
 
 @pytest.mark.shared
 def test_all_flagged_and_a_random_sample_give_the_published_rate(
     example_b: Store, rate_json: Any, expected: Any
 ) -> None:
-    found = rate_json(example_b)
-    same(found, expected["stratified_flag_process_mover_by_group"])
-    assert found["design_effect"] == pytest.approx(1.20607, abs=SIX_DIGITS)
-    same(rate_json(example_b, "--target", "these"), expected["stratified_flag_these_mover"])
-    for place, name in (("in_all_answers", "weighted"), ("in_graded_answers", "unweighted")):
+    found, these = rate_json(example_b), rate_json(example_b, "--target", "these")
+    same(found.figure("bad_answers"), expected["stratified_flag_process_mover_by_group"])
+    assert found.figure("design_effect").value == pytest.approx(1.20607, abs=SIX_DIGITS)
+    same(these.figure("bad_answers"), expected["stratified_flag_these_mover"])
+    for prefix, name in (("", "weighted"), ("graded_", "unweighted")):
         for figure, value in expected[f"agreement_labelled_{name}"].items():
-            assert found[place][figure]["value"] == pytest.approx(value, abs=SIX_DIGITS)
-    recall = rate_json(example_b, "--target", "these")["in_all_answers"]["sensitivity"]
-    assert (recall["value"], recall["low"], recall["high"]) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
-    assert found["labels_only"]["value"] == pytest.approx(0.741414, abs=SIX_DIGITS)
+            assert found.figure(f"{prefix}{figure}").value == pytest.approx(value, abs=SIX_DIGITS)
+    recall = these.figure("sensitivity")
+    assert (recall.value, recall.low, recall.high) == pytest.approx((0.7018, 0.5739, 0.8159), abs=5.1e-5)
+    assert found.figure("labels_alone").value == pytest.approx(0.741414, abs=SIX_DIGITS)
     agreement = measure_agreement(example_b, judge_versions=[JUDGE])
-    for figure, each in found["in_graded_answers"].items():
-        assert each["value"] == pytest.approx(agreement.graded[figure].value)
-        assert agreement.statistics[figure].value == found["in_all_answers"][figure]["value"], "the headline"
-    assert agreement.sentence.startswith(
-        "In all 1,344 answers with a usable verdict, judge and people agree on 82 % [73, 88]."
-    )
-    assert agreement.sentence.endswith(
-        "The figures rest on all 448 flagged answers and on a random sample of 47 of the other 896. For comparison "
-        "only: on the 495 graded answers, which are no random sample, agreement is 80 % and kappa is 0.36."
-    )
-    assert (found["in_all_answers"]["kappa"]["low"], found["in_all_answers"]["kappa"]["high"]) == pytest.approx(
-        (0.4455, 0.7340), abs=5.1e-5
-    )
+    for figure in ("agreement", "kappa", "sensitivity", "specificity", "precision"):
+        assert found.figure(f"graded_{figure}").value == pytest.approx(agreement.graded[figure].value)
+        assert agreement.statistics[figure].value == found.figure(figure).value, "the headline"
+    kappa = found.figure("kappa")
+    assert (kappa.low, kappa.high) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
 
 
 @pytest.mark.shared
 def test_slices_are_measured_with_their_own_strata(example_a: Store, rate_json: Any) -> None:
     found = rate_json(example_a, "--by", "query_type")
-    assert {each["name"]: each["n_answers"] for each in found["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
-    for each in found["slices"]:
-        alone = rate_json(example_a, "--where", f"query_type={each['name']}")
-        assert (each["value"], each["low"], each["high"]) == (alone["value"], alone["low"], alone["high"])
+    answers = {"Data2txt": 450, "QA": 468, "Summary": 426}
+    assert {name: found.figure("answers", name).value for name in answers} == answers
+    for name in answers:
+        alone = rate_json(example_a, "--where", f"query_type={name}")
+        assert found.figure("bad_answers", name) == alone.figure("bad_answers")
 
 
 @pytest.fixture
@@ -195,7 +192,17 @@ def label(log: GradedLog, ids: Collection[int], bad: Collection[int] = ()) -> No
     log.reviews({each: {"label": BAD if each in bad else GOOD} for each in ids})
 
 
-def strata_in(result: RateResult) -> list[tuple[str, str | None, int, int]]:
+def bounds_of(result: Rate) -> tuple[float | None, float | None]:
+    bounds = result.figure("bounds")
+    return bounds.low, bounds.high
+
+
+def label_counts(result: Rate) -> tuple[int, int]:
+    """Return how many labels count, and how many do not."""
+    return result.about.counts["labels"], result.about.counts["labels_not_counted"]
+
+
+def strata_in(result: Rate) -> list[tuple[str, str | None, int, int]]:
     return [(each.picked, each.verdict, each.N, each.n) for each in result.strata]
 
 
@@ -203,12 +210,12 @@ def strata_in(result: RateResult) -> list[tuple[str, str | None, int, int]]:
 def test_where_all_answers_are_labelled_the_rate_is_exact(log: GradedLog, judged: list[int]) -> None:
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
-    assert (result.value, result.low, result.high) == (0.175, 0.175, 0.175)
-    assert result.sentence == "18 % of these 40 answers are bad; 40 labels, 40 answers with a usable verdict."
+    assert (result.share.value, result.share.low, result.share.high) == (0.175, 0.175, 0.175)
+    assert result.headline.code == "rate_exact"
     app = measure_rate(log.store)
-    assert app.value == 0.175
-    assert app.low is not None
-    assert app.low < 0.175
+    assert app.share.value == 0.175
+    assert app.share.low is not None
+    assert app.share.low < 0.175
 
 
 @on_sqlite
@@ -216,20 +223,20 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     flag(log, judged[:10], "low_groundedness", 0.5)
     label(log, judged[:10], judged[:6])
     result = measure_rate(log.store)
-    assert result.value is None
-    low, high = result.bounds or (0, 1)
+    assert result.share.value is None
+    low, high = bounds_of(result)
     assert 0 < low < 0.15, "the ends carry the error of the labels"
     assert 0.9 < high < 1
     assert result.to_label is not None
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
-    assert result.sentence == (
-        f"The share of bad answers is between {percent(low)} and {percent(high)} (95 % confidence), whatever the "
-        "unlabelled answers that no rule flagged are: none of the 30 answers that no rule flagged has a label of a "
-        "random sample. Label all of them."
+    assert (result.headline.code, result.headline.values["low"], result.headline.values["high"]) == (
+        "rate_bounds",
+        low,
+        high,
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
-    assert measure_rate(log.store).sentence == result.sentence
+    assert measure_rate(log.store).to_label == result.to_label
 
 
 @on_sqlite
@@ -238,9 +245,9 @@ def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]
     flag(log, judged[5:25])
     label(log, judged[:25], judged[:6])
     result = measure_rate(log.store)
-    assert result.extras == 0
-    assert result.n_labelled == 25
-    assert result.value == pytest.approx(6 / 40)
+    assert result.about.counts["labels_not_counted"] == 0
+    assert result.about.counts["labels"] == 25
+    assert result.share.value == pytest.approx(6 / 40)
 
 
 @on_sqlite
@@ -252,25 +259,15 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     flag(log, [*few[60:62], *many[60:90]])
     label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
-    low, high = alone.bounds or (0, 0)
-    assert (alone.value, alone.low, low < 0.8, high) == (None, None, True, 1)
-    assert alone.sentence == (
-        f"Between {percent(low)} and 100 % of the answers of few are bad (95 % CI): only 2 of the 60 answers that no "
-        "rule flagged have a label of a random sample. Label the other 58."
-    )
+    low = alone.share.low or 1
+    assert (alone.headline.code, alone.share.value, low < 0.8, alone.share.high) == ("rate_interval", None, True, 1)
     by_type = measure_rate(log.store, by="query_type")
-    part, whole = by_type.slices
-    assert (part.bounds, part.value) == (alone.bounds, None)
-    assert whole.low is not None
-    lines = list(rate_lines(by_type))
-    [row] = [each for each in lines if each.startswith("few  ")]
+    assert by_type.figure("bad_answers", "few") == alone.share
+    assert by_type.figure("bad_answers", "many").low is not None
+    [row] = [each for each in rate_lines(by_type) if each.startswith("few  ")]
     assert f" {percent(low)[:-2]} to 100 % " in row
-    assert (
-        "few: only an interval, because the value would be near one end of it: 60 answers that no rule flagged have 2 "
-        "labels, at least 10 needed."
-    ) in lines
     label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
-    precision = measure_rate(log.store, target="these").in_all_answers["precision"]
+    precision = measure_rate(log.store, target="these").figure("precision")
     assert (precision.value, precision.reason) == (
         pytest.approx(110 / 120),
         "no interval: all 120 answers that the judge calls bad are labelled, so the value is exact",
@@ -282,11 +279,8 @@ def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[20:])
     label(log, judged[5:], judged[5:8])
     result = measure_rate(log.store)
-    assert (result.n_labelled, result.extras) == (20, 15)
-    assert (result.warnings[0].code, result.warnings[0].text) == (
-        "picked_labels",
-        "15 labels are not known to be a random sample, so they do not count here.",
-    )
+    assert label_counts(result) == (20, 15)
+    assert (result.caveats[0].code, result.caveats[0].values) == ("picked_labels", {"n": 15})
 
 
 @on_sqlite
@@ -295,15 +289,9 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
 ) -> None:
     label(log, judged[:14], judged[:4])
     these = measure_rate(log.store, target="these")
-    assert these.bounds == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
-    assert these.sentence.startswith(
-        "The share of bad answers is between 10 % and 75 %, whatever the unlabelled answers are: none of the 40 answers"
-    )
-    app = measure_rate(log.store).sentence
-    assert " (95 % confidence), whatever" in app, "a sample of what the app does has an error of its own"
-    assert app.endswith("Label the 26 of them that have no label at all, for a first figure.")
-    assert these.warnings[0].text.endswith("so they count only for the two bounds.")
-    low, high = measure_rate(log.store).bounds or (0, 1)
+    assert bounds_of(these) == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
+    assert (these.headline.code, these.caveats[0].code) == ("rate_bounds", "picked_labels_bounds")
+    low, high = bounds_of(measure_rate(log.store))
     assert 0 < low < 4 / 40
     assert 30 / 40 < high < 1
     for grade in ("label", "quality"):
@@ -311,9 +299,7 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
         assert of_source is not None
         assert "--where source=log" in of_source.command, "the queue draws from the answers of the rate"
     quality = measure_rate(log.store, grade="quality")
-    assert quality.sentence == (
-        "The mean quality is not available: none of the 40 answers has a grade of a random sample."
-    )
+    assert quality.headline.code == "mean_unknown"
     assert quality.to_label is not None
     assert quality.to_label.command.endswith("--plan rate --n 40 --grades quality")
 
@@ -325,19 +311,18 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     flag(log, judged[15:])
     label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
     half_way = measure_rate(log.store)
-    assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
-    assert half_way.estimate.value is None
-    assert half_way.sentence.endswith(
-        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers have a label, but people "
-        "labelled them first because of the worst scores. They count once the other 5 are labelled."
+    assert half_way.about.counts["labels_not_counted"] == 12 + 10, (
+        "the twelve worst, and the drawn ones that were reached before five others"
     )
+    assert half_way.share.value is None
     assert half_way.to_label is not None
+    assert (half_way.to_label.uncounted, half_way.to_label.waiting) == (10, 5)
     for lines in (rate_lines(half_way), [measure_agreement(log.store).sentence]):
         assert half_way.to_label.command in " ".join(lines)
     label(log, judged[20:25])
     result = measure_rate(log.store)
-    assert result.extras == 12, "the twelve worst: no drawn answer waits"
-    assert "people labelled them first" not in result.sentence
+    assert result.about.counts["labels_not_counted"] == 12, "the twelve worst: no drawn answer waits"
+    assert result.to_label is None or not result.to_label.uncounted
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
 
 
@@ -350,7 +335,7 @@ def test_drawn_flags_in_random_order_are_a_sample_while_others_wait(log: GradedL
     for each in judged[20:36]:
         log.review(each, label=GOOD, queue_item_id=items[each])
     result = measure_rate(log.store)
-    assert (result.n_labelled, result.extras) == (16, 0)
+    assert label_counts(result) == (16, 0)
 
 
 @on_sqlite
@@ -369,12 +354,12 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
     *most, last = judged[15:25]
     for each in most:
         log.review(each, label=GOOD, queue_item_id=items[each])
-    assert measure_rate(log.store).value is None, "the last one may be the worst one that nobody has seen"
+    assert measure_rate(log.store).share.value is None, "the last one may be the worst one that nobody has seen"
     log.review(last, label=GOOD, queue_item_id=items[last])
     result = measure_rate(log.store)
-    assert (result.n_labelled, result.extras) == (30, 5)
+    assert label_counts(result) == (30, 5)
     # Of the flagged answers that the judge calls bad, 5 of 8 are in the sample, and of the others 15 of 22.
-    assert result.value == pytest.approx((8 * 0 / 5 + 22 * 2 / 15) / 40)
+    assert result.share.value == pytest.approx((8 * 0 / 5 + 22 * 2 / 15) / 40)
 
 
 @on_sqlite
@@ -392,16 +377,16 @@ def test_such_a_queue_is_a_sample_while_others_wait_if_nobody_chose_flags(
     for each in judged[5:20]:
         log.review(each, label=GOOD, queue_item_id=items[each])
     result = measure_rate(log.store, where=where)
-    assert (result.n_labelled, result.extras) == (25, 0)
+    assert label_counts(result) == (25, 0)
 
 
 @on_sqlite
 def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[20:])
     label(log, judged[20:], judged[20:24])
-    assert measure_rate(log.store).labels_only.low is not None
+    assert measure_rate(log.store).figure("labels_alone").low is not None
     label(log, judged[:5], judged[:5])
-    alone = measure_rate(log.store).labels_only
+    alone = measure_rate(log.store).figure("labels_alone")
     assert (alone.value, alone.low, alone.reason) == (9 / 25, None, "no interval: the labels are no random sample")
 
 
@@ -415,13 +400,13 @@ def test_a_random_sample_of_all_answers_counts_although_drawn_flags_were_worked_
     flag(log, judged[15:])
     label(log, judged[:20], bad)
     before = measure_rate(log.store)
-    assert before.estimate.value is None
+    assert before.share.value is None
     items = random_queue(log, judged[1::2])
     for each in judged[1::2]:
         log.review(each, "jon", label=BAD if each in bad else GOOD, queue_item_id=items[each])
     result = measure_rate(log.store)
-    assert (result.n_labelled, result.extras) == (20, 10)
-    assert result.estimate.value is not None
+    assert label_counts(result) == (20, 10)
+    assert result.share.value is not None
 
 
 @on_sqlite
@@ -433,14 +418,14 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
     for each in judged[8:20]:
         log.review(each, label=GOOD, queue_item_id=items[each])
     in_random_order = measure_rate(log.store)
-    assert (in_random_order.n_labelled, in_random_order.extras) == (12, 0)
+    assert label_counts(in_random_order) == (12, 0)
     label(log, judged[:4], judged[:4])
     worst_before = measure_rate(log.store)
-    assert (worst_before.n_labelled, worst_before.extras) == (0, 16), "the four worst are not in the queue"
+    assert label_counts(worst_before) == (0, 16), "the four worst are not in the queue"
     for each in (*judged[4:8], *judged[20:30]):
         log.review(each, label=GOOD, queue_item_id=items[each])
     complete = measure_rate(log.store)
-    assert (complete.n_labelled, complete.extras) == (30, 0)
+    assert label_counts(complete) == (30, 0)
 
 
 @on_sqlite
@@ -495,9 +480,9 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=items[each])
     label(log, judged[18:25])  # two of the queue that were reviewed elsewhere, and five others
     result = measure_rate(log.store)
-    assert (result.n_labelled, result.extras) == (18, 7)
+    assert label_counts(result) == (18, 7)
     narrower = measure_rate(log.store, where=parse_where(["source=log"]))
-    assert narrower.n_labelled == 18
+    assert narrower.about.counts["labels"] == 18
 
 
 @on_sqlite
@@ -509,19 +494,20 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
     few = log.answers(2)
     judge(log, few)
-    assert measure_rate(log.store).value == pytest.approx(0.1, abs=0.05), "two of 42 may be left out by chance"
+    assert measure_rate(log.store).share.value == pytest.approx(0.1, abs=0.05), "two of 42 may be left out by chance"
     later = log.answers(38)
     judge(log, later)
     result = measure_rate(log.store)
-    assert result.value is None
-    assert "logged or judged after the sample was drawn" in result.sentence
+    assert result.share.value is None
+    assert result.to_label is not None
+    assert "logged or judged after the sample was drawn" in result.to_label.words
     label(log, later[:6], later[:6])  # chosen ones
     flag(log, [*few, *later[10:]])
     label(log, [*few, *later[10:]], later[10:25])
     known = measure_rate(log.store)
-    assert known.value is not None
+    assert known.share.value is not None
     assert {(each.N, each.n) for each in known.strata if each.is_later} == {(11, 8), (29, 22)}
-    assert known.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
+    assert known.share.value == pytest.approx((40 * 0.1 + 40 * 15 / 30) / 80, abs=0.06)
 
 
 def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
@@ -530,13 +516,14 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[version.id])
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
-    assert measure_rate(log.store).value == 0
+    assert measure_rate(log.store).share.value == 0
     log.say(version, {each: {"label": GOOD} for each in ids[:20]})
-    assert measure_rate(log.store).value == 0, "answers that are judged again could be drawn"
+    assert measure_rate(log.store).share.value == 0, "answers that are judged again could be drawn"
     log.say(version, {each: {"label": GOOD} for each in ids[40:]})
     result = measure_rate(log.store)
-    assert result.value is None
-    assert "none of the 40 answers that were logged or judged after the sample was drawn" in result.sentence
+    assert result.share.value is None
+    assert result.to_label is not None
+    assert "logged or judged after the sample was drawn" in result.to_label.words
     assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
 
 
@@ -549,10 +536,10 @@ def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(
     items = random_queue(log, ids[:40:2], at=datetime.now(UTC), planned_for=[drawn_for.id])
     for each, item in items.items():
         log.review(each, label=GOOD, queue_item_id=item)
-    assert measure_rate(log.store, judge_version=newer.id).value == 0
+    assert measure_rate(log.store, judge_version=newer.id).share.value == 0
     log.say(newer, {each: {"label": GOOD} for each in ids[40:]})
-    assert measure_rate(log.store, judge_version=newer.id).value is None
-    assert measure_rate(log.store, judge_version=drawn_for.id).value == 0
+    assert measure_rate(log.store, judge_version=newer.id).share.value is None
+    assert measure_rate(log.store, judge_version=drawn_for.id).share.value == 0
 
 
 @on_sqlite
@@ -586,12 +573,13 @@ def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
     for each in legal[:15]:
         log.review(each, label=BAD if each in legal[:4] else GOOD, queue_item_id=items[each])
     whole = measure_rate(log.store, by="query_type")
-    assert (whole.n_labelled, whole.extras) == (0, 15)
-    of_type = {each.name: (each.n_labelled, each.extras, each.value) for each in whole.slices}
-    assert of_type["legal"] == (15, 0, pytest.approx(4 / 15, abs=0.05))
+    assert label_counts(whole) == (0, 15)
+    of_legal = whole.figure("bad_answers", "legal")
+    assert (of_legal.n, of_legal.value) == (15, pytest.approx(4 / 15, abs=0.05))
     for where in (["query_type=legal"], ["query_type=legal", "source=log"]):
         alone = measure_rate(log.store, where=parse_where(where))
-        assert (alone.n_labelled, alone.extras, alone.value) == of_type["legal"]
+        assert label_counts(alone) == (15, 0)
+        assert alone.share == of_legal
 
 
 @on_sqlite
@@ -602,10 +590,10 @@ def test_a_judge_without_a_verdict_is_a_stratum(log: GradedLog, judged: list[int
     label(log, [*judged[::2], *failed[::2]], failed[:4])
     result = measure_rate(log.store)
     assert ("yes", "unusable", 10, 5) in strata_in(result)
-    assert result.n_answers == 50
-    assert result.judge_share is not None
-    assert (result.judge_share.value, result.judge_share.n) == (pytest.approx(0.25), 40)
-    assert result.in_all_answers["agreement"].n == 20
+    assert result.about.counts["answers"] == 50
+    assert result.figure("judge_alone") is not None
+    assert (result.figure("judge_alone").value, result.figure("judge_alone").n) == (pytest.approx(0.25), 40)
+    assert result.figure("agreement").n == 20
 
 
 @on_sqlite
@@ -615,7 +603,7 @@ def test_a_stratum_that_the_lot_missed_joins_another_of_its_class(log: GradedLog
     label(log, good[:15], good[:2])
     result = measure_rate(log.store)
     assert strata_in(result) == [("no", None, 40, 15)]
-    assert result.value == pytest.approx(2 / 15)
+    assert result.share.value == pytest.approx(2 / 15)
 
 
 @on_sqlite
@@ -624,7 +612,7 @@ def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: Grade
     flag(log, judged[5:15])
     label(log, judged[5:15], judged[5:8])
     result = measure_rate(log.store)
-    assert result.value is None
+    assert result.share.value is None
     assert result.to_label is not None
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 20)
 
@@ -636,11 +624,16 @@ def test_labels_in_few_evidence_groups_have_a_wider_interval(log: GradedLog, jud
         label(log, labelled, labelled[::3])
         result = measure_rate(log.store)
         normal = rate(
-            [Stratum(each.N, each.n, each.k or 0) for each in result.strata], "app", result.design_effect or 1
+            [Stratum(each.N, each.n, each.k or 0) for each in result.strata],
+            "app",
+            result.figure("design_effect").value or 1,
         )
-        assert result.value == pytest.approx(normal.value)
-        assert ("few_groups" in {each.code for each in result.warnings}) == few
-        wider = (result.low or 0) < (normal.low or 0) - 0.001, (result.high or 0) > (normal.high or 0) + 0.001
+        assert result.share.value == pytest.approx(normal.value)
+        assert ("few_groups" in {each.code for each in result.caveats}) == few
+        wider = (
+            (result.share.low or 0) < (normal.low or 0) - 0.001,
+            (result.share.high or 0) > (normal.high or 0) + 0.001,
+        )
         assert wider == (few, few)
 
 
@@ -650,25 +643,23 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
     flag(log, ids[:15])
     label(log, ids[:15], ids[:3])
     result = measure_rate(log.store)
-    assert result.judge_version is None
+    assert result.about.judges == ()
     assert strata_in(result) == [("no", None, 30, 15)]
-    assert (result.value, result.judge_share, dict(result.in_all_answers)) == (0.2, None, {})
+    assert (result.share.value, result.has("judge_alone"), result.has("agreement")) == (0.2, False, False)
 
 
 @on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
-    assert measure_rate(log.store).sentence == (
-        "The share of bad answers is not known yet: 0 of 40 answers have a label of a random sample. Label all of them."
-    )
+    assert measure_rate(log.store).headline.code == "rate_unknown"
     flag(log, judged[:5])
     label(log, judged[:5])
     result = measure_rate(log.store)
-    assert (result.value, result.reason) == (
+    assert (result.share.value, result.share.reason) == (
         None,
         "the labels cover only 5 evidence groups, and at least 10 are needed",
     )
-    of_these = measure_rate(log.store, target="these").in_all_answers
-    assert {each.value for each in (*result.in_all_answers.values(), *of_these.values())} == {None}
+    of_these = measure_rate(log.store, target="these")
+    assert {each.figure(name).value for each in (result, of_these) for name in OF_JUDGE} == {None}
 
 
 def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[int]) -> None:
@@ -677,17 +668,13 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
     for each in judged[20:24]:
         log.review(each, decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
-    codes = {each.code: each.text for each in result.warnings}
-    assert "did not decide 4 of 24 answers that would count" in codes["undecided"]
-    assert (
-        "If all of them were good, the rate would be 33 %. If all of them were bad, it would be 50 %."
-        in (codes["undecided"])
-    )
-    assert result.bounds == pytest.approx((8 / 24, 12 / 24), abs=0.02)
-    assert result.value is not None
-    assert codes["waiting"] == "16 of 40 sampled answers are not reviewed yet."
-    assert "few_of_rarer" in codes
-    assert result.left_out["unsure"] == 4
+    codes = {each.code: each.values for each in result.caveats}
+    assert codes["undecided_bounds"] == {"n": 4, "low": pytest.approx(8 / 24), "high": pytest.approx(12 / 24)}
+    assert bounds_of(result) == pytest.approx((8 / 24, 12 / 24), abs=0.02)
+    assert result.share.value is not None
+    assert codes["waiting"] == {"waiting": 16, "drawn": 40}
+    assert "few_labels_of" in codes
+    assert result.about.left_out["unsure"] == 4
 
 
 @on_sqlite
@@ -696,8 +683,7 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: Gra
     label(log, judged[:4], judged[:1])
     log.review(judged[4], decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
-    assert (result.value, result.bounds) == (None, None)
-    assert "CI" not in result.sentence
+    assert (result.share.value, result.share.low, result.has("bounds")) == (None, None, False)
 
 
 @on_sqlite
@@ -716,13 +702,12 @@ def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log: Grad
 def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged)
     label(log, judged, judged[:20])
-    assert "people_differ" not in {each.code for each in measure_rate(log.store).warnings}
+    assert "people_differ" not in {each.code for each in measure_rate(log.store).caveats}
     log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(judged[5:35])}, "ines")
     result = measure_rate(log.store)
-    assert result.people_alpha.n == 30
-    assert result.people_alpha.value == pytest.approx(0, abs=0.1)
-    (words,) = (each.text for each in result.warnings if each.code == "people_differ")
-    assert words.endswith("(n = 30). The rate is about their majority.")
+    assert result.figure("people_alpha").n == 30
+    assert result.figure("people_alpha").value == pytest.approx(0, abs=0.1)
+    assert [each.values["n"] for each in result.caveats if each.code == "people_differ"] == [30]
 
 
 @on_sqlite
@@ -733,12 +718,10 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     flag(log, ids[::3])
     log.reviews({each: {"groundedness": min(scores[each] + 0.1, 1.0)} for each in ids[::3]})
     result = measure_rate(log.store, grade="groundedness")
-    assert result.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
-    assert result.sentence.startswith("The mean groundedness of all answers is about 0.5")
-    assert result.judge_share is not None
-    assert result.judge_share.value == pytest.approx(59 / 120)
+    assert result.share.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
+    assert result.figure("judge_mean").value == pytest.approx(59 / 120)
     (mean,) = mean_interval(60, 59 / 2, sum((place / 60) ** 2 for place in range(60)))
-    assert (result.judge_share.low, result.judge_share.high) == (
+    assert (result.figure("judge_mean").low, result.figure("judge_mean").high) == (
         pytest.approx(mean.low, abs=0.01),
         pytest.approx(mean.high, abs=0.01),
     ), "the logit differs little from the plain scale here"
@@ -751,11 +734,8 @@ def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
     flag(log, ids[::3])
     log.reviews({each: {"groundedness": 0.95 if at else 0.9} for at, each in enumerate(ids[::3])})
     result = measure_rate(log.store, grade="groundedness", by="query_type")
-    assert result.reason is not None
-    assert result.low is None
-    assert f"is about {result.value:.2f} ({result.reason}); 20 labels" in result.sentence
-    assert result.reason == "no interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed"
-    assert rate_notes(result)[0] == "No interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed."
+    assert result.share.reason is not None
+    assert result.share.low is None
 
 
 def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:
@@ -763,7 +743,7 @@ def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: G
     log.say(log.version(), {each: {"groundedness": 0.9} for each in scored} | {unscored: {"label": GOOD}})
     flag(log, scored[::2])
     log.reviews({each: {"groundedness": 0.8} for each in scored[::2]})
-    alone = measure_rate(log.store, grade="groundedness").judge_share
+    alone = measure_rate(log.store, grade="groundedness").figure("judge_mean")
     assert (alone.value, alone.n) == (pytest.approx(0.9), 20)
 
 
@@ -824,15 +804,16 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     log.reviews({each: {"label": people[each]} for each in first})
     log.review_all([each for each in ids if each not in first and rng.random() < 0.3], "ines", decision="unsure")
     for target in ("app", "these"):
-        whole = measure_rate(log.store, target=target, by="query_type")
-        for result in (whole, *whole.slices):
-            assert sum(each.N for each in result.strata) == result.n_answers
-            assert sum(each.n for each in result.strata) == result.n_labelled
-            known = [0.0, *(result.bounds or (0.0, 1.0)), 1.0]
-            assert known == sorted(known)
-            if result.value is not None:
-                assert known[1] <= result.value <= known[2]
-                assert 0 <= result.low <= result.value <= result.high <= 1
+        result = measure_rate(log.store, target=target, by="query_type")
+        assert sum(each.N for each in result.strata) == result.about.counts["answers"]
+        assert sum(each.n for each in result.strata) == result.about.counts["labels"]
+        for name in (*result.slices, "all"):
+            limits = result.figure("bounds", name) if result.has("bounds", name) else Estimate(None, 0, 1)
+            assert 0 <= (limits.low or 0) <= (limits.high or 0) <= 1
+            share = result.figure("bad_answers", name)
+            if share.value is not None:
+                assert (limits.low or 0) <= share.value <= (limits.high or 0)
+                assert 0 <= (share.low or 0) <= share.value <= (share.high or 0) <= 1
     before = measure_rate(log.store)
     judge_at_random(ids[:60])
     log.say(version, verdicts)
@@ -841,24 +822,21 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     share = sum(each == BAD for each in people.values()) / len(people)
     for _ in range(2):
         result = measure_rate(log.store, target="these")
-        assert (result.value, result.low, result.high) == pytest.approx((share, share, share))
+        assert (result.share.value, result.share.low, result.share.high) == pytest.approx((share, share, share))
         judge_at_random(ids)
 
 
 @on_sqlite
 def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> None:
     nothing = parse_where(["source=nowhere"])
-    assert measure_rate(log.store, where=nothing).sentence == "No judged answer matches."
+    assert measure_rate(log.store, where=nothing).headline.code == "no_answers"
     label(log, judged, judged[:20])
     everything = parse_where(["source=log"])
-    assert measure_rate(log.store, where=nothing, labels_from=everything).sentence == (
-        "The share of bad answers is not available: no answers."
-    )
+    assert measure_rate(log.store, where=nothing, labels_from=everything).share.reason == "no answers"
     log.say_all(log.version(), judged, label=BAD)
-    assert measure_rate(log.store, labels_from=everything).sentence == (
-        "The share of bad answers is not available: the judge calls all answers from elsewhere bad, so they show only "
-        "one kind of its errors."
-    )
+    reason = measure_rate(log.store, labels_from=everything).share.reason
+    assert reason is not None
+    assert "the judge calls all answers from elsewhere bad" in reason
 
 
 @on_sqlite
@@ -868,9 +846,8 @@ def test_a_mean_quality_ends_at_the_ends_of_its_scale(log: GradedLog) -> None:
     log.say(log.version(), {each: grade | {"groundedness": 0.9} for each, grade in grades.items()})
     log.reviews(grades)
     result = measure_rate(log.store, grade="quality")
-    assert (result.value, result.high) == (pytest.approx(47 / 12), 4)
-    assert result.judge_share is not None
-    assert result.judge_share.high == 4
+    assert (result.share.value, result.share.high) == (pytest.approx(47 / 12), 4)
+    assert result.figure("judge_mean").high == 4
 
 
 @on_sqlite
@@ -878,10 +855,10 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: Grade
     elsewhere = parse_where(["source=log"])
     label(log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]])  # all that the judge calls bad, and three
     chosen = measure_rate(log.store, labels_from=elsewhere)
-    assert chosen.value is None
-    assert "the judge's verdict changed the chance to get a label" in chosen.sentence
+    assert chosen.share.value is None
+    assert "the judge's verdict changed the chance to get a label" in (chosen.share.reason or "")
     label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
-    assert measure_rate(log.store, labels_from=elsewhere).value is not None
+    assert measure_rate(log.store, labels_from=elsewhere).share.value is not None
 
 
 @on_sqlite
@@ -890,9 +867,9 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedL
     flag(log, picked, "low_groundedness", 0.5)
     flag(log, [picked[0], *judged[20:32]])
     label(log, judged[20:32], judged[20:22])
-    assert measure_rate(log.store).value is None, "a drawn answer of the flagged ones waits"
+    assert measure_rate(log.store).share.value is None, "a drawn answer of the flagged ones waits"
     label(log, picked, picked)
-    assert measure_rate(log.store).value is not None
+    assert measure_rate(log.store).share.value is not None
 
 
 @on_sqlite

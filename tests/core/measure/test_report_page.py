@@ -53,7 +53,7 @@ def test_the_share_of_low_groundedness_has_the_interval_of_the_rate(sqlite_log: 
     ids = sqlite_log.answers_of({"group": at % 20} for at in range(200))
     sqlite_log.say(version, {each: {"groundedness": 0.2 if at % 20 < 7 else 0.9} for at, each in enumerate(ids)})
     sqlite_log.review_all(ids[:40], label=GOOD)
-    share = measure_rate(sqlite_log.store).judge_share
+    share = measure_rate(sqlite_log.store).figure("judge_alone")
     results = [measure_agreement(sqlite_log.store)]
     with sqlite_log.store.reading() as connection:
         below = log_summary(connection, results).below

@@ -20,6 +20,7 @@ from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.result import Row
 from judgeboard.measure.scored_labels import allowed_risk, flag_from, load_sample
 from judgeboard.measure.threshold_figures import QueueChange, ThresholdFigures
 from judgeboard.measure.thresholds import (
@@ -399,7 +400,7 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(la
     lows = [replayed(of, 0.5).recall.low or 0 for of in (half, sample)]
     assert chosen.in_force is not None
     assert lows[0] <= lows[1] < 0.93
-    assert lows[1] == chosen.in_force.recall.low == measure_rate(log.store).in_all_answers["sensitivity"].low
+    assert lows[1] == chosen.in_force.recall.low == measure_rate(log.store).figure("sensitivity").low
     only_flagged = replace(sample, labels=sample.labels.at(sample.labels.flagged))
     assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
 
@@ -434,10 +435,10 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("cost", 5))
-    figures = measure_rate(log.store).in_all_answers
+    rate = measure_rate(log.store)
     other, in_force = thresholds_table(result).rows
     assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
-    assert in_force[-2:] == (figures["sensitivity"], figures["precision"])
+    assert [each.value for each in in_force[-2:]] == [rate.figure(name).value for name in ("sensitivity", "precision")]
     first, compared = threshold_notes(result)[:2]
     assert first.startswith("The threshold in force is measured on all labels, weighted as in `labels rate`, ")
     assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
@@ -609,8 +610,8 @@ def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(labelled_fl
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
     rate = measure_rate(log.store)
     assert chosen.in_force is not None
-    assert chosen.in_force.precision == rate.in_all_answers["precision"]
-    assert chosen.in_force.recall == rate.in_all_answers["sensitivity"]
+    for figure, name in ((chosen.in_force.precision, "precision"), (chosen.in_force.recall, "sensitivity")):
+        assert Row.of(name, "all", figure) == Row.of(name, "all", rate.figure(name))
 
 
 @on_sqlite
@@ -618,9 +619,9 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(labell
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.95))
-    figures = measure_rate(log.store).in_all_answers
+    rate = measure_rate(log.store)
     (row,) = thresholds_table(result).rows
-    assert row[-2:] == (figures["sensitivity"], figures["precision"])
+    assert [each.value for each in row[-2:]] == [rate.figure(name).value for name in ("sensitivity", "precision")]
     assert threshold_notes(result) == (
         "Recall and precision are measured on all labels, weighted as in `labels rate`.",
     )
@@ -673,10 +674,10 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
         set_setting(connection, "low_groundedness", 0.7, "test")
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
-    before = measure_rate(log.store).in_all_answers["agreement"]
+    before = measure_rate(log.store).figure("agreement")
     with log.store.writing() as connection:
         set_setting(connection, "low_groundedness", chosen.low_groundedness, "test")
-    after = measure_rate(log.store).in_all_answers["agreement"]
+    after = measure_rate(log.store).figure("agreement")
     assert before.value != after.value
     assert chosen.sentence.endswith(
         "rag v1 gives no label, so this threshold also decides its verdicts: agreement with people would change from "

@@ -108,7 +108,7 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
 def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
         result = rate_of(connection, list_versions(connection)[0], RateChoice(by="query_type"))
-    assert result.n_answers == ROWS
+    assert result.about.counts["answers"] == ROWS
     verdicts = [step for step in steps if "current_judgment" in step]
     assert verdicts
     assert all("USING COVERING INDEX" in step for step in verdicts), verdicts

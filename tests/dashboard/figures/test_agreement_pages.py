@@ -228,23 +228,8 @@ def test_the_first_line_is_the_rate_of_the_command(open_page: OpenPage, sqlite_s
     app = open_page("agreement")
     (line,) = texts(app, "jb-rate")
     assert line == measure_rate(sqlite_store).sentence
-    assert line.startswith("About ")
     rates = next(table.value for table in app.dataframe if "Judge alone" in table.value)
     assert rates["Query type"].tolist() == ["simple", "sql", "all answers"]
-    assert "Labels alone: not weighted." not in " ".join(texts(app, "jb-cap jb-under")), "they are a random sample"
-
-
-def test_labels_alone_are_said_not_to_be_weighted_as_in_a_terminal(
-    open_page: OpenPage, sqlite_store: Store, ids: list[int]
-) -> None:
-    draw(sqlite_store, ids[::2])
-    row = {"query_type": "", "source": "log", "rule": "low_groundedness", "severity": 0.5, "created_at": NOW}
-    with sqlite_store.writing() as connection:
-        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"f{each}"} for each in ids[:6]])
-    labelled = {*ids[::2], *ids[:6]}
-    GradedLog(sqlite_store).reviews({each: {"label": BAD if each < 10 else GOOD} for each in labelled})
-    under = " ".join(texts(open_page("agreement"), "jb-cap jb-under"))
-    assert "Labels alone: not weighted. Kinds of answers that people label more often count more." in under
 
 
 @pytest.mark.parametrize("labels", [0, 20])

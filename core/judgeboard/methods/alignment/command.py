@@ -118,7 +118,7 @@ def align_command(
 def _alignment_lines(result: "Alignment") -> Iterator[str]:
     yield result.sentence
     if result.held_out is not None:
-        yield from result.held_out.warnings
+        yield from (each.text for each in (*result.held_out.caveats, *result.held_out.next))
     roles = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in result.labelled.items())
     yield f"labelled answers: {roles}"
     if anchors := result.left_out.get("anchors"):

@@ -394,7 +394,7 @@ def _looked(
         changed = (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
         mended, broken = (tuple(held_out.ids[changed & rows].tolist()) for rows in (right, ~right))
         reached = compared.conclusion
-        sentence = compared.sentence
+        sentence = compared.headline.text
         if (
             reached is Conclusion.BETTER
             and compared.as_wrong is not None

@@ -73,7 +73,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert result.held_out.counts.n == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.counts.only_second > 10
     assert result.broken == ()
-    assert result.sentence.startswith("rag candidate v1 is better than rag v1. ")
+    assert result.sentence.startswith("rag candidate v1 is better than rag v1: ")
     assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
     [proposal] = asked_of(endpoint, STRONG)
     assert "CASE 1 QUESTION" in proposal
@@ -254,8 +254,9 @@ def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
     result = aligned(sqlite_store, endpoint)
     assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
     assert (len(result.mended), result.broken) == (2, ())
-    assert result.sentence.startswith("Not shown yet whether rag candidate v1 is better or worse than rag v1")
-    assert "answers that both versions judged are needed, and there are only 20." in result.sentence
+    assert result.held_out is not None
+    assert result.held_out.conclusion is Conclusion.NOT_SHOWN
+    assert [each.code for each in result.held_out.next] == ["judge_more"]
 
 
 def only_develop(system: str, task: str) -> float:
