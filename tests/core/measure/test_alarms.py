@@ -17,7 +17,7 @@ from judgeboard import raise_flags
 from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.measure.alarms import acknowledge, alarm_sentence, watch
+from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
 from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import NOW, measure_rate
@@ -25,7 +25,6 @@ from judgeboard.measure.window_comparison import compare_windows, window_sentenc
 from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
-from judgeboard.store.alerts import open_alarms
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen

@@ -236,7 +236,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     )
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
-    assert measure_rate(log.store).to_label == result.to_label
+    assert measure_rate(log.store).headline == result.headline
 
 
 @on_sqlite
