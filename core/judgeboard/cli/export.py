@@ -12,6 +12,7 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
 from judgeboard.registry.methods import Dataset, with_methods
 from judgeboard.store.filters import RowFilter
+from judgeboard.terminal import progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def export_command(
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     viewer = options.seen(store).viewer
-    with options.progress("exporting") as update:
+    with progress("exporting") as update:
         written = export_tables(
             store,
             targets,

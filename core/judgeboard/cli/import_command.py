@@ -20,6 +20,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
+from judgeboard.terminal import progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
         options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
         return FileEnd(ALL_IN, str(kind))
     try:
-        with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
+        with progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(
                 store,
                 file,
