@@ -2,7 +2,7 @@
 
 Judge one answer without a database::
 
-    verdict = judgeboard.judge_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
+    verdict = judgeboard.judge_answer_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
     shown = judgeboard.annotate(answer, verdict.groundedness)
 
 Judge, improve, annotate and record the answer of an assistant in one call that never fails::

@@ -3,6 +3,7 @@
 from .measure.agreement import measure_agreement as measure_agreement
 from .measure.rates import RateResult as RateResult, measure_rate as measure_rate
 from .measure.agreement_result import AgreementResult as AgreementResult
+from .board import Added as Added, Board as Board, judge as judge, open as open
 from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,
@@ -150,8 +151,8 @@ from .reviews.queues import (
 )
 from .reviews.shown import item_texts as item_texts
 from .runs.judging import (
-    judge as judge,
-    judge_blocking as judge_blocking,
+    judge_answer as judge_answer,
+    judge_answer_blocking as judge_answer_blocking,
     judge_pending as judge_pending,
     judge_pending_async as judge_pending_async,
     make_judge as make_judge,

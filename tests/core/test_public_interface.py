@@ -36,20 +36,20 @@ def test_a_name_that_is_not_there_is_said_so() -> None:
 
 
 def test_one_answer_is_judged_with_and_without_an_event_loop() -> None:
-    blocking = judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES)
-    awaited = asyncio.run(judgeboard.judge(QUERY, ANSWER, PASSAGES, judge="lexical"))
+    blocking = judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES)
+    awaited = asyncio.run(judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge="lexical"))
     assert blocking == awaited
     assert (blocking.status, blocking.groundedness) == ("ok", 1.0)
 
 
 def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0() -> None:
-    assert judgeboard.judge_blocking(QUERY, ANSWER).groundedness is None
-    assert judgeboard.judge_blocking(QUERY, ANSWER, []).groundedness == 0
+    assert judgeboard.judge_answer_blocking(QUERY, ANSWER).groundedness is None
+    assert judgeboard.judge_answer_blocking(QUERY, ANSWER, []).groundedness == 0
 
 
 def test_a_chat_model_judges_by_name_and_address() -> None:
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
-        judgment = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
     assert (judgment.groundedness, judgment.quality) == (0.25, 2)
@@ -59,7 +59,7 @@ def test_a_chat_model_judges_by_name_and_address() -> None:
 def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
     async def ask(base_url: str) -> list[judgeboard.Verdict]:
         made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
-        judgment = [await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
+        judgment = [await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
         await made.aclose()
         return judgment
 
@@ -69,7 +69,7 @@ def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -
 
 def test_a_failed_call_is_a_verdict_without_scores() -> None:
     with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
-        judgment = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
     assert (judgment.status, judgment.groundedness) == ("error", None)
@@ -80,13 +80,13 @@ def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> 
     qualities: list[int | None] = []
 
     def ask() -> None:
-        qualities.append(judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
+        qualities.append(judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
         served = judgeboard.serve_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made, record=False)
         qualities.append(served.verdict and served.verdict.quality)
 
     async def in_a_notebook() -> None:
         ask()
-        qualities.append((await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made)).quality)
+        qualities.append((await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made)).quality)
 
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
@@ -125,7 +125,7 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
 
 def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself() -> None:
     async def generate(_messages: object) -> str:
-        return judgeboard.judge_blocking(QUERY, ANSWER).status
+        return judgeboard.judge_answer_blocking(QUERY, ANSWER).status
 
     bad = "It only changes its colour in the sun, as many ropes do."
     result = judgeboard.reflect_blocking(QUERY, bad, PASSAGES, generate=generate)
@@ -136,7 +136,7 @@ def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_it
 _LEFT_OPEN = """
 import os, sys, judgeboard
 made = judgeboard.make_judge("rag", model="scripted", base_url=sys.argv[1], tries=1)
-judge = lambda: print(judgeboard.judge_blocking("q", "an answer", ["p"], judge=made).status, flush=True)
+judge = lambda: print(judgeboard.judge_answer_blocking("q", "an answer", ["p"], judge=made).status, flush=True)
 judge()
 child = os.fork()
 judge()
@@ -171,7 +171,7 @@ def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or
 def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], message: str) -> None:
     fields = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
     with pytest.raises(judgeboard.JudgeboardError, match=message) as raised:
-        judgeboard.judge_blocking(**fields)
+        judgeboard.judge_answer_blocking(**fields)
     assert "\n" not in str(raised.value)
 
 

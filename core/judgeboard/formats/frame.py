@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -24,14 +24,15 @@ _TYPES = {
 }
 
 
-class _HasFrame(Protocol):
+@runtime_checkable
+class ToPandas(Protocol):
     """A table of another library, such as polars or Arrow."""
 
     def to_pandas(self) -> pd.DataFrame:
         """Return it as a frame."""
 
 
-Records = pd.DataFrame | _HasFrame | Iterable[Mapping[str, Any]]
+Records = pd.DataFrame | ToPandas | Iterable[Mapping[str, Any]]
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
@@ -42,7 +43,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd
 
 def to_frame(records: Records) -> pd.DataFrame:
     """Return rows as a frame, in which a named index is a column. Raises BadInput if they are no rows."""
-    if hasattr(records, "to_pandas"):
+    if not isinstance(records, pd.DataFrame) and isinstance(records, ToPandas):
         records = records.to_pandas()
     if isinstance(records, str | bytes | Mapping) or not isinstance(records, Iterable):
         raise BadInput(f"rows must be a DataFrame or a list of dicts, not {type(records).__name__}")
@@ -51,19 +52,20 @@ def to_frame(records: Records) -> pd.DataFrame:
         other = next((at for at, row in enumerate(rows) if not isinstance(row, Mapping)), None)
         if other is not None:
             raise BadInput(f"row {other} is not a dict but {type(rows[other]).__name__}")
-        return pd.DataFrame({name: [row.get(name) for row in rows] for row in rows for name in row}, dtype=object)
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
     if len(repeated := records.columns[records.columns.duplicated()]):
         raise BadInput(f"two columns have the name {repeated[0]!r}: rename one")
     return records.reset_index() if any(name is not None for name in records.index.names) else records
 
 
-def frame_file(frame: pd.DataFrame) -> BinaryIO:
-    """Return a frame as a temporary file of JSON lines: row 0 is line 1. NaN, NaT and NA are no value.
+def frame_file(records: Records) -> BinaryIO:
+    """Return rows as a temporary file of JSON lines: row 0 is line 1. NaN, NaT and NA are no value.
 
     Raises BadInput for a value that a file of JSON cannot have.
     """
-    file = tempfile.TemporaryFile()
-    for number, row in enumerate(frame.to_dict("records")):
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    for number, row in enumerate(to_frame(records).to_dict("records")):
         values = {str(name): value for name, value in row.items()}
         try:
             file.write(json.dumps(values, default=_plain).encode() + b"\n")
