@@ -627,7 +627,25 @@ def calls_counted() -> str:
     return f"{counted}\nCalls to a higher package: {', '.join(up) or 'none'}.\n"
 
 
+def notebook_shown() -> str:
+    """Return the cells of the how-to that is a notebook, with their outputs, without its title."""
+    cells = json.loads((DOCS / "how-to" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = []
+    for cell in cells[1:]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/html" in data:
+                parts.append(f"<div>\n{''.join(data['text/html'])}\n</div>")
+            else:
+                text = "".join(output.get("text") or data["text/plain"])
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
 BUILT: Mapping[str, Callable[[], str]] = {
+    "notebook": notebook_shown,
     "imports drawn": imports_drawn,
     "imports listed": imports_listed,
     "calls counted": calls_counted,

@@ -4,6 +4,7 @@ from .measure.agreement import measure_agreement as measure_agreement
 from .measure.rates import RateResult as RateResult, measure_rate as measure_rate
 from .measure.agreement_result import AgreementResult as AgreementResult
 from .board import Added as Added, Board as Board, judge as judge, open as open
+from .cli.demo import sample_folder as sample_folder
 from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,

@@ -38,9 +38,9 @@ from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
 from judgeboard.measure.versus import VersionsCompared, compare_versions
 from judgeboard.people.roster import seen_by_user
 from judgeboard.reports.output import Column, Table, text_lines, to_html
+from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
 from judgeboard.runs.named_judges import StoredJudgeKeywords, at_last_address, find_judge, judge_keywords
-from judgeboard.runs.runner import judging_progress
 from judgeboard.stats.paired import WITHIN
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import Human
@@ -55,7 +55,6 @@ from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.runs import PLAIN
 from judgeboard.store.settings import check_primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.terminal import local_user, progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -427,7 +426,7 @@ class Board(AbstractContextManager["Board"]):
             )
 
     def _seen(self) -> Seen:
-        return seen_by_user(self.store, _say)
+        return seen_by_user(self.store, local_user(), _say)
 
     def _frame(self, table: ExportTable, where: Where) -> "DataFrame":
         from judgeboard.formats.frame import frame_of

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
+from judgeboard.reports.terminal import judging_progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["RunOptions"]:
     """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
     from judgeboard.errors import DatabaseAway
-    from judgeboard.runs.runner import INTERRUPTED, judging_progress
+    from judgeboard.runs.runner import INTERRUPTED
     from judgeboard.store.outages import WAIT_SECONDS
 
     wait = click.get_current_context().meta.get("wait")

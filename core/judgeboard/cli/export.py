@@ -11,8 +11,8 @@ from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
 from judgeboard.registry.methods import Dataset, with_methods
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.terminal import progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:

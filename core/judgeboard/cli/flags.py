@@ -11,8 +11,8 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
 from judgeboard.reports.output import to_plain
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.terminal import progress
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
-from judgeboard.terminal import progress
+from judgeboard.reports.terminal import progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:

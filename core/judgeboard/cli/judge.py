@@ -16,8 +16,8 @@ from judgeboard.cli.asking import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, with_methods
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.terminal import progress
 from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import click
 from judgeboard.cli import end_loading
 from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, CommandWithArguments, GroupWithDefault
 from judgeboard.errors import BadInput, MissingDatabase
+from judgeboard.reports.terminal import local_user
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
-from judgeboard.terminal import local_user
 from judgeboard.text import as_utc, with_db
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def seen(store: "Store") -> "Seen":
     """
     from judgeboard.people.roster import seen_by_user
 
-    return seen_by_user(store, lambda words: click.echo(words, err=True))
+    return seen_by_user(store, actor(), lambda words: click.echo(words, err=True))
 
 
 def chosen_database() -> str | None:

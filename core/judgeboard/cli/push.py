@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
 from judgeboard.registry.tools import pull_names, push_names
-from judgeboard.terminal import progress
+from judgeboard.reports.terminal import progress
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:

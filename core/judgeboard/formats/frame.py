@@ -5,7 +5,8 @@ It imports pandas, which takes seconds: import it only where there is a frame.
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
@@ -59,21 +60,22 @@ def to_frame(records: Records) -> pd.DataFrame:
     return records.reset_index() if any(name is not None for name in records.index.names) else records
 
 
-def frame_file(records: Records) -> BinaryIO:
-    """Return rows as a temporary file of JSON lines: row 0 is line 1. NaN, NaT and NA are no value.
+@contextmanager
+def frame_file(records: Records) -> Iterator[BinaryIO]:
+    """Yield rows as a temporary file of JSON lines: row 0 is line 1. NaN, NaT and NA are no value.
 
     Raises BadInput for a value that a file of JSON cannot have.
     """
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    for number, row in enumerate(to_frame(records).to_dict("records")):
-        values = {str(name): value for name, value in row.items()}
-        try:
-            file.write(json.dumps(values, default=_plain).encode() + b"\n")
-        except (TypeError, ValueError, RecursionError) as error:
-            file.close()
-            raise BadInput(f"row {number} cannot be read: {error}") from error
-    file.seek(0)
-    return file
+    rows = to_frame(records).to_dict("records")
+    with tempfile.TemporaryFile() as file:
+        for number, row in enumerate(rows):
+            values = {str(name): value for name, value in row.items()}
+            try:
+                file.write(json.dumps(values, default=_plain).encode() + b"\n")
+            except (TypeError, ValueError, RecursionError) as error:
+                raise BadInput(f"row {number} cannot be read: {error}") from error
+        file.seek(0)
+        yield file
 
 
 def _plain(value: object) -> object:

@@ -45,7 +45,6 @@ from judgeboard.store.settings import check_primary_judge, check_query_types, pr
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
-from judgeboard.terminal import local_user
 from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
@@ -210,10 +209,10 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
 
 
-def seen_by_user(store: Store, say: Callable[[str], None]) -> Seen:
-    """Return the database without the rows that the `local_user` will review blind; ``say`` gets how many answers."""
+def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:
+    """Return the database without the rows that ``cli:USER`` will review blind; ``say`` gets how many answers."""
     with store.reading() as connection:
-        person = find_reviewer(connection, "cli", local_user())
+        person = find_reviewer(connection, "cli", user)
     readable = Seen(store, None if person is None else person.id)
     with readable.reading() as connection:
         hidden = count_hidden(connection)

@@ -21,8 +21,6 @@ from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.store import outages
-from judgeboard.terminal import progress
-from judgeboard.text import money
 from judgeboard.traces import telemetry
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the line of steps is
@@ -93,18 +91,6 @@ class Tally:
             self.cost_micro = None
         elif self.cost_micro is not None:
             self.cost_micro += record.cost_micro
-
-
-@contextmanager
-def judging_progress() -> Iterator[Callable[[Tally, int], None]]:
-    """Yield a function that shows how many of the steps expected are done, how many failed, and their cost."""
-    with progress("judging", "{task.fields[more]}") as update:
-
-        def show(tally: Tally, expected: int) -> None:
-            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
-            update(completed=tally.asked, total=expected, more=more)
-
-        yield show
 
 
 @dataclass(eq=False)

@@ -2,11 +2,14 @@
 
 import getpass
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from judgeboard.text import storable
+from judgeboard.text import money, storable
+
+if TYPE_CHECKING:
+    from judgeboard.runs.runner import Tally
 
 MAX_USER = 76  # characters; "cli:" with this many is the longest name of a reviewer
 
@@ -77,6 +80,18 @@ def progress(title: str, *columns: str, more: str = "", units: int | None = None
         yield update
     finally:
         bar.stop()
+
+
+@contextmanager
+def judging_progress() -> Iterator[Callable[["Tally", int], None]]:
+    """Yield a function that shows how many of the steps expected are done, how many failed, and their cost."""
+    with progress("judging", "{task.fields[more]}") as update:
+
+        def show(tally: "Tally", expected: int) -> None:
+            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
+            update(completed=tally.asked, total=expected, more=more)
+
+        yield show
 
 
 def _line(title: str) -> Update:
