@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Unpack, cast
 
 from judgeboard.domain import JudgeInput, Rejected, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.formats.files import Column as ValueColumn
-from judgeboard.formats.files import ColumnType
+from judgeboard.formats.files import Column, ColumnType
 from judgeboard.health.family import run_warning
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.importing import ImportSummary, import_file, requests_beside
@@ -37,7 +36,7 @@ from judgeboard.measure.thresholds import AIMS, Goal, ThresholdResult, measure_t
 from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
 from judgeboard.measure.versus import VersionsCompared, compare_versions
 from judgeboard.people.roster import seen_by_user
-from judgeboard.reports.output import Column, Table, text_lines, to_html
+from judgeboard.reports.output import Table, rows_table, text_lines, to_html
 from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
 from judgeboard.runs.named_judges import StoredJudgeKeywords, at_last_address, find_judge, judge_keywords
@@ -84,7 +83,7 @@ class Added:
         """The rejected rows: number of the row (of a frame from 0, of a file its line), field and reason."""
         from pandas import DataFrame
 
-        return DataFrame(self._rejected().rows, columns=["row", "field", "reason"])
+        return DataFrame(self._rejected(), columns=["row", "field", "reason"])
 
     def __repr__(self) -> str:
         return "\n\n".join("\n".join(text_lines(table)) for table in self._tables())
@@ -93,26 +92,21 @@ class Added:
         return "".join(map(to_html, self._tables()))
 
     def _tables(self) -> Iterator[Table]:
-        counts = ("rows", "new", "unchanged", "rejected", "flags")
-        titles = (Column("kind"), *(Column(name, "count") for name in counts))
-        yield Table(titles, tuple((each.kind, *(getattr(each, name) for name in counts)) for each in self.imports))
-        titles = (Column("column"), Column("field"), Column("use"), Column("not read"))
-        rows = {
-            use.theirs: (use.theirs, use.ours, use.how, unread and f"{unread.times:,} values: {unread.reason}")
-            for each in reversed(self.imports)
-            for use in each.columns
-            if use.theirs is not None
-            for unread in [each.unread.get(use.theirs)]
-        }
-        yield Table(titles, tuple(rows.values()))
-        if self.rejected_rows:
-            yield self._rejected()
-        if notes := [(note,) for each in self.imports for note in each.messages]:
-            yield Table((Column("note"),), tuple(notes))
+        counts = ("kind", "rows", "new", "unchanged", "rejected", "flags")
+        uses = [(use, each.unread.get(use.theirs)) for each in self.imports for use in each.columns if use.theirs]
+        tables = (
+            [{name: getattr(each, name) for name in counts} for each in self.imports],
+            [
+                {"column": use.theirs, "field": use.ours, "use": use.how, "not read": unread and unread.reason}
+                for use, unread in uses
+            ],
+            self._rejected(),
+            [{"note": note} for each in self.imports for note in each.messages],
+        )
+        return (rows_table(rows) for rows in tables if rows)
 
-    def _rejected(self) -> Table:
-        rows = tuple((each.line, each.field, each.reason) for each in self.rejected_rows)
-        return Table((Column("row", "integer"), Column("field"), Column("reason")), rows)
+    def _rejected(self) -> list[dict[str, object]]:
+        return [{"row": each.line, "field": each.field, "reason": each.reason} for each in self.rejected_rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,41 +130,19 @@ class Board(AbstractContextManager["Board"]):
         rows: "Records | str | Path",
         *,
         columns: Mapping[str, str] | None = None,
-        kind: str | None = None,
-        source: str | None = None,
-        constants: Mapping[str, str] | None = None,
-        values: Mapping[str, Mapping[str, str]] | None = None,
-        dates: str | None = None,
-        label_set: str | None = None,
-        dry_run: bool = False,
+        **request: Unpack[ImportRequest],
     ) -> Added:
         """Add rows, as `judgeboard import` does: rows that are stored already change nothing.
 
         Args:
             rows: A DataFrame, a list of dicts, or the path of a file. Another table is read by its ``to_pandas()``.
             columns: The field of each column that is not recognised: ``{"Frage": "query"}``.
-            kind: The kind of the rows, such as grades, verdicts or pairs (default: as the columns show).
-            source: Name of the log.
-            constants: Fields with the same value in all rows: ``{"annotator": "mara"}``.
-            values: The values of words, by field: ``{"label": {"ok": "grounded"}}``.
-            dates: The order of dates with the year last: ``day-first`` or ``month-first``.
-            label_set: Reads the labels of grades or verdicts as options of the label schema with this name.
-            dry_run: Stores nothing.
+            request: More about the rows (`ImportRequest`), such as ``kind="grades"``, ``source`` or ``dry_run``.
 
         Raises:
             BadInput: The rows cannot be read, a column is unknown, or it is not clear which column is which field.
         """
-        request: ImportRequest = {
-            "kind": kind,
-            "mapping": columns,
-            "source": source,
-            "constants": constants,
-            "values": values,
-            "dates": dates,
-            "label_set": label_set,
-            "dry_run": dry_run,
-            "actor": local_user(),
-        }
+        request |= {"mapping": columns, "actor": local_user()}
         rejected: list[Rejected] = []
         with ExitStack() as stack:
             stack.enter_context(_python_advice())
@@ -184,7 +156,7 @@ class Board(AbstractContextManager["Board"]):
                 request["name"] = FRAME
 
             def reject(row: Rejected) -> None:
-                rejected.append(replace(row, line=row.line - 1 + first))
+                rejected.append(replace(row, line=row.line - 1 + first, row=None))
 
             def add_kind(request: ImportRequest) -> ImportSummary:
                 if not isinstance(file, str | Path):
@@ -204,7 +176,7 @@ class Board(AbstractContextManager["Board"]):
 
     def judge(
         self,
-        judge: str,
+        judge: str | Judge,
         *,
         kind: str | None = None,
         where: Where = None,
@@ -217,6 +189,7 @@ class Board(AbstractContextManager["Board"]):
 
         Args:
             judge: A judge of judgeboard.toml or of the database, or a kind of judge; with a model, also a new name.
+                A judge from `make_judge` is closed at the end.
             kind: The kind of a new judge (default: rag; rubric if a rubric is given).
             where: The answers to judge (default: all).
             rejudge: Judge again: ``all`` answers, all but ``keep-flags`` open, or those whose judgment ``failed``.
@@ -228,20 +201,7 @@ class Board(AbstractContextManager["Board"]):
             BadInput: The options do not fit the kind of judge.
             NotFound: There is no such judge, and no option describes one.
         """
-        known: StoredJudgeKeywords = {}
-        if kind is None:
-            try:
-                found = find_judge(lambda: self.store, judge, _say)
-                kind = found.pop("kind", None)
-                names = StoredJudgeKeywords.__optional_keys__
-                known = cast("StoredJudgeKeywords", {name: found[name] for name in names.intersection(found)})
-            except NotFound:
-                if not options:
-                    raise
-        kind = kind or ("rubric" if options.get("rubric") or options.get("schema") else "rag")
-        described: StoredJudgeKeywords = {"name": judge, **known, **options}
-        make = partial(make_judge, kind)
-        asked = make(**at_last_address(self.store, make, judge_keywords(lambda: self.store, kind, described)))
+        asked = self._made_judge(judge, kind, options) if isinstance(judge, str) else judge
         with self.store.reading() as connection:
             check_primary_judge(connection, asked.version.name)
         with judging_progress() as show:
@@ -425,6 +385,21 @@ class Board(AbstractContextManager["Board"]):
                 by_query_type=by is not None,
             )
 
+    def _made_judge(self, named: str, kind: str | None, options: StoredJudgeKeywords) -> Judge:
+        known: dict[str, object] = {}
+        if kind is None:
+            try:
+                known = find_judge(lambda: self.store, named, _say)
+            except NotFound:
+                if not options:
+                    raise
+        kind = kind or str(known.get("kind", "rubric" if options.get("rubric") or options.get("schema") else "rag"))
+        described = {name: known[name] for name in StoredJudgeKeywords.__optional_keys__.intersection(known)}
+        described = {"name": named} | described | options
+        keywords = judge_keywords(lambda: self.store, kind, cast("StoredJudgeKeywords", described))
+        make = partial(make_judge, kind)
+        return make(**at_last_address(self.store, make, keywords))
+
     def _seen(self) -> Seen:
         return seen_by_user(self.store, local_user(), _say)
 
@@ -498,17 +473,15 @@ def judge(
     return pd.concat([frame, frame_of(verdicts, [*_VERDICT]).set_axis(frame.index)], axis="columns")
 
 
-_VERDICT: Mapping[ValueColumn, Callable[[Verdict], object]] = {
-    ValueColumn("judge_status"): lambda verdict: verdict.status.value,
-    ValueColumn("judge_label"): lambda verdict: verdict.label and verdict.label.value,
-    ValueColumn("judge_groundedness", ColumnType.NUMBER): lambda verdict: verdict.groundedness,
-    ValueColumn("judge_quality", ColumnType.INTEGER): lambda verdict: verdict.quality,
-    ValueColumn("judge_scores", ColumnType.JSON): lambda verdict: {
-        each.dimension: each.value for each in verdict.scores
-    },
-    ValueColumn("judge_reasoning"): lambda verdict: verdict.reasoning,
-    ValueColumn("judge_cost", ColumnType.NUMBER): lambda verdict: verdict.cost_micro and verdict.cost_micro / 1_000_000,
-    ValueColumn("judge_error"): lambda verdict: verdict.error,
+_VERDICT: Mapping[Column, Callable[[Verdict], object]] = {
+    Column("judge_status"): lambda verdict: verdict.status.value,
+    Column("judge_label"): lambda verdict: verdict.label and verdict.label.value,
+    Column("judge_groundedness", ColumnType.NUMBER): lambda verdict: verdict.groundedness,
+    Column("judge_quality", ColumnType.INTEGER): lambda verdict: verdict.quality,
+    Column("judge_scores", ColumnType.JSON): lambda verdict: {each.dimension: each.value for each in verdict.scores},
+    Column("judge_reasoning"): lambda verdict: verdict.reasoning,
+    Column("judge_cost", ColumnType.NUMBER): lambda verdict: verdict.cost_micro and verdict.cost_micro / 1_000_000,
+    Column("judge_error"): lambda verdict: verdict.error,
 }
 
 

@@ -256,12 +256,12 @@ def test_rows_that_the_user_reviews_blind_are_left_out(sqlite_store: Store, caps
     case, board = queue_case(sqlite_store), Board(sqlite_store)
     mark_answer(sqlite_store, case.ada)
     frames = (board.answers, board.judgments, board.flags, board.reviews, board.pairs, board.ratings)
-    assert "mark-" in "".join(frame().to_json() for frame in frames)
+    assert "mark-" in "".join(frame().to_string() for frame in frames)
     user = judgeboard.ensure_reviewer(sqlite_store, "cli", local_user())
     where = judgeboard.RowFilter(ids=("marked",))
     case.queue(where=where, blind_judge=True, order=judgeboard.QueueOrder.OLDEST, assigned=(user,))
-    assert "mark-" not in "".join(frame().to_json() for frame in frames)
-    assert "plain-reasoning" in board.judgments().to_json()
+    assert "mark-" not in "".join(frame().to_string() for frame in frames)
+    assert "plain-reasoning" in board.judgments().to_string()
     assert "hidden: 1 answer" in capsys.readouterr().err
 
 

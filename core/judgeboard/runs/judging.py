@@ -1,7 +1,7 @@
 """Judges stored responses: selects them, asks a judge, and stores every judgment."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -25,7 +25,6 @@ from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.own_thread import from_any_thread
-from judgeboard.llm.provider import CONCURRENCY
 from judgeboard.runs.addresses import provider_and_address
 from judgeboard.runs.method import (
     Begun,
@@ -34,13 +33,14 @@ from judgeboard.runs.method import (
     RunAccount,
     RunOptions,
     RunOutcome,
+    ask_each,
     check_limit,
     check_limits,
     id_keys,
     require_price,
     run_method,
 )
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c, reading
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
@@ -322,46 +322,29 @@ judge_answer_blocking = from_any_thread(judge_answer)
 
 
 async def judge_inputs_async(
-    items: Sequence[JudgeInput],
-    judge: Judge,
-    *,
-    concurrency: int = CONCURRENCY,
-    max_cost: float | None = None,
-    on_progress: Callable[[Tally, int], None] | None = None,
-    on_stop: Callable[[str, int], None] | None = None,
+    items: Sequence[JudgeInput], judge: Judge, **options: Unpack[RunOptions]
 ) -> dict[int, Verdict]:
-    """Return a judge's verdicts by ``response_id``, without a database. The options are those of `RunOptions`.
+    """Return a judge's verdicts by ``response_id``, without a database. Items that are not reached have none.
 
-    Items that are not reached have no verdict. The judge is closed at the end. Raises EndpointRefused if the endpoint
-    refuses key, model or address before the first verdict.
+    The judge is closed at the end. Raises EndpointRefused if the endpoint refuses before the first verdict.
     """
     verdicts: dict[int, Verdict] = {}
 
-    async def ask(item: JudgeInput, keep: Keep[Answered[JudgeInput, Verdict]]) -> None:
+    async def ask(item: JudgeInput) -> Answered[JudgeInput, Verdict]:
         verdict = await judge.judge(item)
-        await keep(Answered(item, verdict, verdict))
+        return Answered(item, verdict, verdict)
 
-    def write(steps: list[Answered[JudgeInput, Verdict]], _ended: list[JudgeInput]) -> None:
-        verdicts.update({step.task.response_id: step.result for step in steps})
+    def keep(step: Answered[JudgeInput, Verdict]) -> None:
+        verdicts[step.task.response_id] = step.result
 
     try:
-        check_limits(max_cost, concurrency)
-        require_price(max_cost, priced=judge.priced, model=judge.version.model)
-        runner = Runner(
-            ask,
-            reading(iter(items)),
-            write,
-            concurrency=concurrency,
-            max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
-            on_progress=None if on_progress is None else lambda tally: on_progress(tally, len(items)),
-            on_stop=on_stop,
-        )
-        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
-            await runner.run()
+        check_limits(options.get("max_cost"), options.get("concurrency", 1))
+        require_price(options.get("max_cost"), priced=judge.priced, model=judge.version.model)
+        why = (await ask_each(items, ask, keep, **options)).stopped_because
     finally:
         await judge.aclose()
-    if items and not verdicts and runner.stopped_because is not None:
-        raise EndpointRefused(runner.stopped_because)
+    if why is not None and not verdicts:
+        raise EndpointRefused(why)
     return verdicts
 
 
