@@ -23,6 +23,7 @@ from judgeboard.board import Board
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 from judgeboard.reports.terminal import local_user
 from judgeboard.store.engine import Store
+from judgeboard.store.export import export_tables
 from judgeboard.store.storing import list_batches
 from marked_answer import mark_answer
 from queue_case import queue_case
@@ -145,7 +146,7 @@ def test_an_answer_is_judged_and_its_tables_are_frames(board: Board) -> None:
 
 def test_every_frame_has_the_columns_of_the_export_also_without_rows(sqlite_board: Board, tmp_path: Path) -> None:
     file = tmp_path / "flags.csv"
-    judgeboard.export_tables(sqlite_board.store, {"flags": file}, format="csv")
+    export_tables(sqlite_board.store, {"flags": file}, format="csv")
     flags = sqlite_board.flags()
     assert list(flags.columns) == list(pd.read_csv(file).columns)
     assert (flags.created_at.dtype, flags.quality.dtype) == ("datetime64[us, UTC]", "Int64")

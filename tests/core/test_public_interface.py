@@ -14,7 +14,10 @@ import pytest
 import judgeboard
 from endpoint_scripts import in_turn
 from judgeboard.domain import Response
+from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
+from judgeboard.runs.judging import judge_pending
+from judgeboard.store.export import export_tables
 from judgeboard.store.storing import store_responses
 
 QUERY = "At what temperature does Dyneema melt?"
@@ -110,7 +113,7 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
     def judge_one_more() -> None:
         with store.writing() as connection:
             store_responses(connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))])
-        judged.append(judgeboard.judge_pending(store, made).ok)
+        judged.append(judge_pending(store, made).ok)
 
     async def in_a_notebook() -> None:
         judge_one_more()
@@ -179,16 +182,16 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
-    judgeboard.import_file(store, log)
-    asked = judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    import_file(store, log)
+    asked = judge_pending(store, judgeboard.make_judge("lexical"))
     assert (asked.ok, asked.not_reached) == (1, 0)
     assert judgeboard.raise_flags(store).raised == 0
     assert judgeboard.measure_log(store).judgments["ok"] == 1
     out = tmp_path / "judgments.jsonl"
-    assert judgeboard.export_tables(store, {"judgments": out}) == {"judgments": 1}
+    assert export_tables(store, {"judgments": out}) == {"judgments": 1}
     assert '"lexical"' in out.read_text()
     with pytest.raises(judgeboard.JudgeboardError, match="secrets"):
-        judgeboard.export_tables(store, {"secrets": out})
+        export_tables(store, {"secrets": out})
     store.close()
 
 
@@ -197,9 +200,9 @@ def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path: Path) -> No
     log.write_text('{"query": "Who?", "answer": "Nobody knows that."}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'sorce': kind, format, mapping"):
-        judgeboard.import_file(store, log, sorce="shop")
+        import_file(store, log, sorce="shop")
     request: judgeboard.ImportRequest = {"source": "shop", "dry_run": True}
-    assert judgeboard.import_file(store, log, **request).new == 1
+    assert import_file(store, log, **request).new == 1
     store.close()
 
 
@@ -207,8 +210,8 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
-    judgeboard.import_file(store, log)
-    judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    import_file(store, log)
+    judge_pending(store, judgeboard.make_judge("lexical"))
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library", assigned=[ann]).joined == 1
