@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Unpack, cast
 from judgeboard.domain import JudgeInput, Rejected, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.files import Column, ColumnType
+from judgeboard.formats.frame import Records, beside, frame_file, frame_of, to_frame
 from judgeboard.health.family import run_warning
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.importing import ImportSummary, import_file, requests_beside
@@ -58,8 +59,6 @@ from judgeboard.store.statements import record_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from judgeboard.formats.frame import Records
-
 FRAME = "frame.jsonl"
 """The name of a frame in messages and in the list of imports."""
 Where = RowFilter | str | Sequence[str] | None
@@ -81,9 +80,7 @@ class Added:
     @property
     def rejected(self) -> "DataFrame":
         """The rejected rows: number of the row (of a frame from 0, of a file its line), field and reason."""
-        from pandas import DataFrame
-
-        return DataFrame(self._rejected(), columns=["row", "field", "reason"])
+        return frame_of(self._rejected(), (Column("row", ColumnType.INTEGER), Column("field"), Column("reason")))
 
     def __repr__(self) -> str:
         return "\n\n".join("\n".join(text_lines(table)) for table in self._tables())
@@ -127,7 +124,7 @@ class Board(AbstractContextManager["Board"]):
 
     def add(
         self,
-        rows: "Records | str | Path",
+        rows: Records | str | Path,
         *,
         columns: Mapping[str, str] | None = None,
         **request: Unpack[ImportRequest],
@@ -150,8 +147,6 @@ class Board(AbstractContextManager["Board"]):
             if isinstance(rows, str | Path):
                 file, first = rows, 1
             else:
-                from judgeboard.formats.frame import frame_file
-
                 file, first = stack.enter_context(frame_file(rows)), 0
                 request["name"] = FRAME
 
@@ -404,8 +399,6 @@ class Board(AbstractContextManager["Board"]):
         return seen_by_user(self.store, local_user(), _say)
 
     def _frame(self, table: ExportTable, where: Where) -> "DataFrame":
-        from judgeboard.formats.frame import frame_of
-
         with self._seen().reading() as connection:
             return frame_of(table.read(connection, _filter(where)), table.columns)
 
@@ -416,7 +409,7 @@ def open(database: str | Path | None = None) -> Board:  # noqa: A001 - read as j
 
 
 def judge(
-    rows: "Records",
+    rows: Records,
     judge: str | Judge = "lexical",
     *,
     columns: Mapping[str, str] | None = None,
@@ -439,10 +432,6 @@ def judge(
         BadInput: Rows or options cannot be used.
         EndpointRefused: The endpoint refuses key, model or address.
     """
-    import pandas as pd
-
-    from judgeboard.formats.frame import frame_file, frame_of, to_frame
-
     frame = to_frame(rows)
     if taken := {column.name for column in _VERDICT}.intersection(frame.columns):
         raise BadInput(f"the rows have a column {min(taken)!r} already: rename or drop it")
@@ -470,7 +459,7 @@ def judge(
     # Put each verdict beside its row.
     for row, verdict in judged.items():
         verdicts[row] = {column.name: value(verdict) for column, value in _VERDICT.items()}
-    return pd.concat([frame, frame_of(verdicts, [*_VERDICT]).set_axis(frame.index)], axis="columns")
+    return beside(frame, verdicts, [*_VERDICT])
 
 
 _VERDICT: Mapping[Column, Callable[[Verdict], object]] = {

@@ -42,34 +42,9 @@ def progress(title: str, *columns: str, more: str = "", units: int | None = None
     if not sys.stderr.isatty():
         yield _line(title) if type(sys.stderr).__module__.startswith("ipykernel.") else lambda **_fields: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
+    from judgeboard.reports.progress_bar import progress_bar  # it imports rich, which loads slowly
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            done, elapsed = task.completed if units is None else task.fields["units"], task.elapsed
-            return Text(f"{done / elapsed:,.1f}/s" if done and elapsed else "")
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn() if units is None else TaskProgressColumn(),
-        Rate(),
-        *(TextColumn(column) for column in columns),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    bar = progress_bar(*columns, units=units)
     task = bar.add_task(title, total=None, more=more, units=units)
 
     def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
