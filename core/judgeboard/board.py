@@ -475,11 +475,9 @@ _VERDICT: Mapping[Column, Callable[[Verdict], object]] = {
 
 
 def _filter(where: Where) -> RowFilter | None:
-    return (
-        where
-        if where is None or isinstance(where, RowFilter)
-        else parse_where([where] if isinstance(where, str) else where)
-    )
+    if isinstance(where, str):
+        where = [where]
+    return where if where is None or isinstance(where, RowFilter) else parse_where(where)
 
 
 @contextmanager
@@ -489,13 +487,12 @@ def _python_advice() -> Iterator[None]:
         yield
     except UnclearFile as unclear:
         mapping = unclear.mapping
-        advice = f" Columns that are left over: {', '.join(mapping.left_over) or 'none'}."
+        advice = f"Columns that are left over: {', '.join(mapping.left_over) or 'none'}."
         if mapping.is_usable:
-            advice = (
-                f" To read them so: kind={mapping.kind!r}, columns={mapping.columns}, constants={mapping.constants}"
-            )
-            advice += "" if mapping.asks_dates is None else f", dates={DateOrder.DAY_FIRST.value!r}"
-        raise BadInput(mapping.sentence + advice) from None
+            advice = f"To read them so: kind={mapping.kind!r}, columns={mapping.columns}, constants={mapping.constants}"
+        if mapping.asks_dates is not None:
+            advice = f"Choose dates={' or dates='.join(map(repr, map(str, DateOrder)))}."
+        raise BadInput(f"{mapping.sentence} {advice}") from None
 
 
 def _say(words: str) -> None:

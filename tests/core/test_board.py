@@ -80,6 +80,18 @@ def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_b
     assert list(sqlite_board.answers()["query"]) == [row["query"] for row in ROWS]
 
 
+@pytest.mark.parametrize(
+    ("row", "advice"),
+    [
+        ({"frage": "Does Dyneema melt?", "antwort": "It melts at about 145 degrees."}, "columns="),
+        ({"query": "Who?", "answer": "Ann.", "asked_at": "03/04/2026"}, "dates="),
+    ],
+)
+def test_what_is_not_clear_is_advised_in_python(sqlite_board: Board, row: dict[str, str], advice: str) -> None:
+    with pytest.raises(judgeboard.JudgeboardError, match=advice):
+        sqlite_board.add([row])
+
+
 def test_rejected_rows_are_named_by_their_place_and_what_was_read_is_shown(sqlite_board: Board) -> None:
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
