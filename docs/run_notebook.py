@@ -13,10 +13,13 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     """Return the notebook with the outputs of a run in a folder, without progress and without what differs per run."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     metadata = dict(notebook.metadata)
-    client = NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}, record_timing=False)
+    client = NotebookClient(
+        notebook, resources={"metadata": {"path": str(folder)}}, record_timing=False, coalesce_streams=True
+    )
     client.execute()
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
             for output in cell.outputs:

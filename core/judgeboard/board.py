@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Unpack, cast
 
+from judgeboard import formats
 from judgeboard.domain import JudgeInput, Rejected, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.files import Column, ColumnType
-from judgeboard.formats.frame import Records, beside, frame_file, frame_of, to_frame
 from judgeboard.health.family import run_warning
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.importing import ImportSummary, import_file, requests_beside
@@ -59,6 +59,8 @@ from judgeboard.store.statements import record_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from judgeboard.formats.frame import Records
+
 FRAME = "frame.jsonl"
 """The name of a frame in messages and in the list of imports."""
 Where = RowFilter | str | Sequence[str] | None
@@ -80,7 +82,9 @@ class Added:
     @property
     def rejected(self) -> "DataFrame":
         """The rejected rows: number of the row (of a frame from 0, of a file its line), field and reason."""
-        return frame_of(self._rejected(), (Column("row", ColumnType.INTEGER), Column("field"), Column("reason")))
+        return formats.frame.frame_of(
+            self._rejected(), (Column("row", ColumnType.INTEGER), Column("field"), Column("reason"))
+        )
 
     def __repr__(self) -> str:
         return "\n\n".join("\n".join(text_lines(table)) for table in self._tables())
@@ -124,7 +128,7 @@ class Board(AbstractContextManager["Board"]):
 
     def add(
         self,
-        rows: Records | str | Path,
+        rows: "Records | str | Path",
         *,
         columns: Mapping[str, str] | None = None,
         **request: Unpack[ImportRequest],
@@ -147,7 +151,7 @@ class Board(AbstractContextManager["Board"]):
             if isinstance(rows, str | Path):
                 file, first = rows, 1
             else:
-                file, first = stack.enter_context(frame_file(rows)), 0
+                file, first = stack.enter_context(formats.frame.frame_file(rows)), 0
                 request["name"] = FRAME
 
             def reject(row: Rejected) -> None:
@@ -400,7 +404,7 @@ class Board(AbstractContextManager["Board"]):
 
     def _frame(self, table: ExportTable, where: Where) -> "DataFrame":
         with self._seen().reading() as connection:
-            return frame_of(table.read(connection, _filter(where)), table.columns)
+            return formats.frame.frame_of(table.read(connection, _filter(where)), table.columns)
 
 
 def open(database: str | Path | None = None) -> Board:  # noqa: A001 - read as judgeboard.open
@@ -409,7 +413,7 @@ def open(database: str | Path | None = None) -> Board:  # noqa: A001 - read as j
 
 
 def judge(
-    rows: Records,
+    rows: "Records",
     judge: str | Judge = "lexical",
     *,
     columns: Mapping[str, str] | None = None,
@@ -432,13 +436,13 @@ def judge(
         BadInput: Rows or options cannot be used.
         EndpointRefused: The endpoint refuses key, model or address.
     """
-    frame = to_frame(rows)
+    frame = formats.frame.to_frame(rows)
     if taken := {column.name for column in _VERDICT}.intersection(frame.columns):
         raise BadInput(f"the rows have a column {min(taken)!r} already: rename or drop it")
     verdicts = [dict[str, object]() for _ in range(len(frame))]
     items = []
     # Read the answers.
-    with _python_advice(), frame_file(frame) as file:
+    with _python_advice(), formats.frame.frame_file(frame) as file:
         request: ImportRequest = {"kind": RESPONSES, "mapping": columns, "name": FRAME}
         with clear_records(file, request) as reading:
             for answer in reading:
@@ -459,7 +463,7 @@ def judge(
     # Put each verdict beside its row.
     for row, verdict in judged.items():
         verdicts[row] = {column.name: value(verdict) for column, value in _VERDICT.items()}
-    return beside(frame, verdicts, [*_VERDICT])
+    return formats.frame.beside(frame, verdicts, [*_VERDICT])
 
 
 _VERDICT: Mapping[Column, Callable[[Verdict], object]] = {

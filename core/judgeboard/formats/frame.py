@@ -1,6 +1,6 @@
 """DataFrames: rows as a frame, and a frame or records as a file that an import reads.
 
-pandas loads when it is first used, because it takes seconds.
+It imports pandas, which takes seconds: `judgeboard.formats` loads it on first use.
 """
 
 import json
@@ -8,18 +8,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Union, runtime_checkable
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
-import lazy_loader
 import numpy as np
+import pandas as pd
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = lazy_loader.load("pandas")
 
 _TYPES = {
     ColumnType.TEXT: "str",
@@ -34,26 +29,26 @@ _TYPES = {
 class ToPandas(Protocol):
     """A table of another library, such as polars or Arrow."""
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> pd.DataFrame:
         """Return it as a frame."""
 
 
-Records = Union["pd.DataFrame", ToPandas, Iterable[Mapping[str, Any]]]
+Records = pd.DataFrame | ToPandas | Iterable[Mapping[str, Any]]
 """Rows: a DataFrame, another table, or dicts."""
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> "pd.DataFrame":
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
     """Return the ``columns`` of each row as a frame; also without rows, each column has its type."""
     frame = pd.DataFrame(list(rows), columns=[column.name for column in columns])
     return frame.astype({column.name: _TYPES[column.type] for column in columns if column.type in _TYPES})
 
 
-def beside(frame: "pd.DataFrame", rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> "pd.DataFrame":
+def beside(frame: pd.DataFrame, rows: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
     """Return a frame with the ``columns`` of one further row for each of its rows."""
     return pd.concat([frame, frame_of(rows, columns).set_axis(frame.index)], axis="columns")
 
 
-def to_frame(records: Records) -> "pd.DataFrame":
+def to_frame(records: Records) -> pd.DataFrame:
     """Return rows as a frame, in which a named index is a column. Raises BadInput if they are no rows."""
     if not isinstance(records, pd.DataFrame) and isinstance(records, ToPandas):
         records = records.to_pandas()
