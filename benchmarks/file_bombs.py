@@ -85,7 +85,8 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 CHILD = """
 import sys, time
-from judgeboard import import_file, open_store
+from judgeboard import open_store
+from judgeboard.imports.importing import import_file
 from judgeboard.errors import JudgeboardError
 import pyarrow.parquet
 import yaml

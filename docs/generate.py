@@ -391,7 +391,7 @@ def tables_page() -> str:
 
 RESULTS: Mapping[str, str] = {
     "import undo": "judgeboard.imports.importing.undo_import",
-    "judge": "judgeboard.judge_pending",
+    "judge": "judgeboard.runs.judging.judge_pending",
     "judge --repeats": "judgeboard.judge_repeats",
     "judge --jury": "judgeboard.judge_by_jury",
     "compare pairs": "judgeboard.measure_pairs",
@@ -413,13 +413,13 @@ RESULTS: Mapping[str, str] = {
     "trends --corrected --before": "judgeboard.measure.window_comparison.compare_windows",
     "trends watch": "judgeboard.measure.alarms.watch",
     "test anchors make": "judgeboard.methods.anchors.report.make_anchors",
-    "test anchors judge": "judgeboard.judge_pending",
+    "test anchors judge": "judgeboard.runs.judging.judge_pending",
     "test anchors report": "judgeboard.methods.anchors.report.anchor_report",
     "suite list RUN": "judgeboard.suite_result",
     "suite list": "judgeboard.methods.suites.results.list_results",
-    "agreement": "judgeboard.measure_agreement",
+    "agreement": "judgeboard.measure.agreement.measure_agreement",
     "agreement --schema": "judgeboard.measure.fields.field_agreement",
-    "labels rate": "judgeboard.measure_rate",
+    "labels rate": "judgeboard.measure.rates.measure_rate",
     "labels plan": "judgeboard.measure.plans.plan_labels",
     "compare versions": "judgeboard.measure.versus.compare_versions",
     "compare sources": "judgeboard.measure.ab.compare_sources",
@@ -627,7 +627,25 @@ def calls_counted() -> str:
     return f"{counted}\nCalls to a higher package: {', '.join(up) or 'none'}.\n"
 
 
+def notebook_shown() -> str:
+    """Return the cells of the how-to that is a notebook, with their outputs, without its title."""
+    cells = json.loads((DOCS / "how-to" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = []
+    for cell in cells[1:]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/html" in data:
+                parts.append(f"<div>\n{''.join(data['text/html'])}\n</div>")
+            else:
+                text = "".join(output.get("text") or data["text/plain"])
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
 BUILT: Mapping[str, Callable[[], str]] = {
+    "notebook": notebook_shown,
     "imports drawn": imports_drawn,
     "imports listed": imports_listed,
     "calls counted": calls_counted,

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import judgeboard
+from judgeboard.imports.importing import import_file
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator
@@ -34,7 +35,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.methods.audits.command import report_lines
 from judgeboard.methods.audits.report import AuditReport
 from judgeboard.runs.generation import function_endpoint
-from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.judging import judge_pending, make_endpoint
 
 QUESTION = "A shop sells 3 pens for 2 euros. What do 27 pens cost, in euros? Show your working in one sentence."
 RIGHT_ANSWER = 18
@@ -106,9 +107,9 @@ def play(models: Models, runs: int, folder: Path) -> AuditReport:
     ]
     store = judgeboard.open_store(folder / "supreme_judge.db", create=True)
     try:
-        judgeboard.import_file(store, lines_in(folder / "answers.jsonl", logged))
-        judgeboard.import_file(store, lines_in(folder / "key.jsonl", graded), kind="grades")
-        judgeboard.judge_pending(store, GradeJudge(models.teacher, name="teacher"))
+        import_file(store, lines_in(folder / "answers.jsonl", logged))
+        import_file(store, lines_in(folder / "key.jsonl", graded), kind="grades")
+        judge_pending(store, GradeJudge(models.teacher, name="teacher"))
         return judgeboard.audit(store, SupremeJudge(models.reviewer, name="reviewer"), "teacher")
     finally:
         store.close()

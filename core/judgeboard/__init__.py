@@ -2,19 +2,19 @@
 
 Judge one answer without a database::
 
-    verdict = judgeboard.judge_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
+    verdict = judgeboard.judge_answer_blocking(query, answer, passages, judge="rag", model="gpt-4o-mini")
     shown = judgeboard.annotate(answer, verdict.groundedness)
 
 Judge, improve, annotate and record the answer of an assistant in one call that never fails::
 
     served = await judgeboard.serve_answer(query, answer, passages, judge="rag", model="gpt-4o-mini", store=store)
 
-Judge a whole log::
+Judge a whole log, in a notebook too::
 
-    store = judgeboard.open_store("judgeboard.db", create=True)
-    judgeboard.import_file(store, "answers.jsonl")
-    judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
-    judgeboard.measure_log(store)
+    board = judgeboard.open("judgeboard.db")
+    board.add(frame)
+    board.judge("lexical")
+    board.ratings()
 
 ``__init__.pyi`` lists the public names with the module that defines each. Every error that a caller can cause is a
 `JudgeboardError`.

@@ -1,8 +1,7 @@
 """The public names of Judgeboard and the modules that define them; a module is loaded on first use."""
 
-from .measure.agreement import measure_agreement as measure_agreement
-from .measure.rates import Rate as Rate, measure_rate as measure_rate
-from .measure.agreement_result import AgreementResult as AgreementResult
+from .board import Added as Added, Board as Board, judge as judge, open as open
+from .cli.demo import sample_folder as sample_folder
 from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,
@@ -35,7 +34,6 @@ from .domain import (
 )
 from .errors import JudgeboardError as JudgeboardError, NotSent as NotSent
 from .health.report import measure_health as measure_health
-from .imports.importing import import_file as import_file
 from .imports.reading import ImportRequest as ImportRequest
 from .judges.evidence_alignment import (
     AlignedSentence as AlignedSentence,
@@ -44,7 +42,7 @@ from .judges.evidence_alignment import (
     annotate as annotate,
 )
 from .judges.judge import Judge as Judge
-from .methods.refining.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
+from .methods.refining.attempts import select_attempt as select_attempt
 from .methods.audits.run import (
     audit as audit,
     audit_async as audit_async,
@@ -138,7 +136,6 @@ from .reviews.queue_decisions import (
     adjudicate as adjudicate,
     answer_reveal as answer_reveal,
     decide_item as decide_item,
-    preference_at as preference_at,
     reveal as reveal,
 )
 from .reviews.queues import (
@@ -150,14 +147,11 @@ from .reviews.queues import (
 )
 from .reviews.shown import item_texts as item_texts
 from .runs.judging import (
-    judge as judge,
-    judge_blocking as judge_blocking,
-    judge_pending as judge_pending,
-    judge_pending_async as judge_pending_async,
+    judge_answer as judge_answer,
+    judge_answer_blocking as judge_answer_blocking,
     make_judge as make_judge,
 )
 from .store.engine import Store as Store
 from .store.opening import open_store as open_store
-from .store.export import export_tables as export_tables
 from .store.filters import RowFilter as RowFilter, parse_where as parse_where
 from .store.queues import QueueRules as QueueRules

@@ -14,7 +14,10 @@ import pytest
 import judgeboard
 from endpoint_scripts import in_turn
 from judgeboard.domain import Response
+from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
+from judgeboard.runs.judging import judge_pending
+from judgeboard.store.export import export_tables
 from judgeboard.store.storing import store_responses
 
 QUERY = "At what temperature does Dyneema melt?"
@@ -36,20 +39,20 @@ def test_a_name_that_is_not_there_is_said_so() -> None:
 
 
 def test_one_answer_is_judged_with_and_without_an_event_loop() -> None:
-    blocking = judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES)
-    awaited = asyncio.run(judgeboard.judge(QUERY, ANSWER, PASSAGES, judge="lexical"))
+    blocking = judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES)
+    awaited = asyncio.run(judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge="lexical"))
     assert blocking == awaited
     assert (blocking.status, blocking.groundedness) == ("ok", 1.0)
 
 
 def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0() -> None:
-    assert judgeboard.judge_blocking(QUERY, ANSWER).groundedness is None
-    assert judgeboard.judge_blocking(QUERY, ANSWER, []).groundedness == 0
+    assert judgeboard.judge_answer_blocking(QUERY, ANSWER).groundedness is None
+    assert judgeboard.judge_answer_blocking(QUERY, ANSWER, []).groundedness == 0
 
 
 def test_a_chat_model_judges_by_name_and_address() -> None:
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
-        judgment = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
     assert (judgment.groundedness, judgment.quality) == (0.25, 2)
@@ -59,7 +62,7 @@ def test_a_chat_model_judges_by_name_and_address() -> None:
 def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -> None:
     async def ask(base_url: str) -> list[judgeboard.Verdict]:
         made = judgeboard.make_judge("rag", model="scripted", base_url=base_url)
-        judgment = [await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
+        judgment = [await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made) for _ in range(2)]
         await made.aclose()
         return judgment
 
@@ -69,7 +72,7 @@ def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections() -
 
 def test_a_failed_call_is_a_verdict_without_scores() -> None:
     with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
-        judgment = judgeboard.judge_blocking(
+        judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
     assert (judgment.status, judgment.groundedness) == ("error", None)
@@ -80,13 +83,13 @@ def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> 
     qualities: list[int | None] = []
 
     def ask() -> None:
-        qualities.append(judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
+        qualities.append(judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
         served = judgeboard.serve_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made, record=False)
         qualities.append(served.verdict and served.verdict.quality)
 
     async def in_a_notebook() -> None:
         ask()
-        qualities.append((await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made)).quality)
+        qualities.append((await judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge=made)).quality)
 
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
@@ -110,7 +113,7 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
     def judge_one_more() -> None:
         with store.writing() as connection:
             store_responses(connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))])
-        judged.append(judgeboard.judge_pending(store, made).ok)
+        judged.append(judge_pending(store, made).ok)
 
     async def in_a_notebook() -> None:
         judge_one_more()
@@ -125,7 +128,7 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Pa
 
 def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself() -> None:
     async def generate(_messages: object) -> str:
-        return judgeboard.judge_blocking(QUERY, ANSWER).status
+        return judgeboard.judge_answer_blocking(QUERY, ANSWER).status
 
     bad = "It only changes its colour in the sun, as many ropes do."
     result = judgeboard.reflect_blocking(QUERY, bad, PASSAGES, generate=generate)
@@ -136,7 +139,7 @@ def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_it
 _LEFT_OPEN = """
 import os, sys, judgeboard
 made = judgeboard.make_judge("rag", model="scripted", base_url=sys.argv[1], tries=1)
-judge = lambda: print(judgeboard.judge_blocking("q", "an answer", ["p"], judge=made).status, flush=True)
+judge = lambda: print(judgeboard.judge_answer_blocking("q", "an answer", ["p"], judge=made).status, flush=True)
 judge()
 child = os.fork()
 judge()
@@ -171,7 +174,7 @@ def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or
 def test_what_cannot_be_judged_is_one_line(changes: dict[str, object], message: str) -> None:
     fields = {"query": QUERY, "answer": ANSWER, "passages": PASSAGES} | changes
     with pytest.raises(judgeboard.JudgeboardError, match=message) as raised:
-        judgeboard.judge_blocking(**fields)
+        judgeboard.judge_answer_blocking(**fields)
     assert "\n" not in str(raised.value)
 
 
@@ -179,16 +182,16 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Nobody knows that.", "context": ["Ann was there."]}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
-    judgeboard.import_file(store, log)
-    asked = judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    import_file(store, log)
+    asked = judge_pending(store, judgeboard.make_judge("lexical"))
     assert (asked.ok, asked.not_reached) == (1, 0)
     assert judgeboard.raise_flags(store).raised == 0
     assert judgeboard.measure_log(store).judgments["ok"] == 1
     out = tmp_path / "judgments.jsonl"
-    assert judgeboard.export_tables(store, {"judgments": out}) == {"judgments": 1}
+    assert export_tables(store, {"judgments": out}) == {"judgments": 1}
     assert '"lexical"' in out.read_text()
     with pytest.raises(judgeboard.JudgeboardError, match="secrets"):
-        judgeboard.export_tables(store, {"secrets": out})
+        export_tables(store, {"secrets": out})
     store.close()
 
 
@@ -197,9 +200,9 @@ def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path: Path) -> No
     log.write_text('{"query": "Who?", "answer": "Nobody knows that."}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'sorce': kind, format, mapping"):
-        judgeboard.import_file(store, log, sorce="shop")
+        import_file(store, log, sorce="shop")
     request: judgeboard.ImportRequest = {"source": "shop", "dry_run": True}
-    assert judgeboard.import_file(store, log, **request).new == 1
+    assert import_file(store, log, **request).new == 1
     store.close()
 
 
@@ -207,8 +210,8 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
-    judgeboard.import_file(store, log)
-    judgeboard.judge_pending(store, judgeboard.make_judge("lexical"))
+    import_file(store, log)
+    judge_pending(store, judgeboard.make_judge("lexical"))
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     rules = judgeboard.QueueRules("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library", assigned=[ann]).joined == 1

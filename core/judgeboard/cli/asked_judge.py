@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -115,6 +114,7 @@ def use_named_judge(
         NotFound: There is no such judge.
         BadInput: The verdicts of this judge were imported: it cannot be asked.
     """
+    from judgeboard.runs.named_judges import find_judge, stored_judge
     from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import version_title
 
@@ -125,10 +125,10 @@ def use_named_judge(
     if named is None:
         return None
     if number is not None:
-        judge = _stored_judge(version_title(named, number))
+        judge = stored_judge(options.open_store, version_title(named, number))
         judge["name"] = named
     else:
-        judge = _accepted_judge(named) or _judge_of_project(named) or _stored_judge(named)
+        judge = find_judge(options.open_store, named, lambda words: options.echo(words, err=True))
     kind: str | None = judge.pop("kind", None)
     if as_kind in (None, kind):
         judge = {"name": named} | judge
@@ -146,92 +146,21 @@ def use_named_judge(
     return kind
 
 
-def _judge_of_project(named: str) -> dict[str, Any] | None:
-    from judgeboard.settings.model import load_settings
-
-    judge = load_settings().judges.get(named)
-    if judge is None:
-        return None
-    options_of_judge = judge.model_dump(exclude_none=True)
-    if "label_schema" in options_of_judge:
-        options_of_judge["schema"] = options_of_judge.pop("label_schema")
-    return options_of_judge
-
-
-_OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
-
-
 def judge_for_workers(named: str) -> dict[str, Any] | None:
     """Return the fields of a judge of the project file as a rule stores them; None if there is no such judge.
 
     Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput for other files.
     """
-    judge = _judge_of_project(named)
+    from judgeboard.runs.named_judges import OF_A_TERMINAL, judge_of_project
+
+    judge = judge_of_project(named)
     if judge is None:
         return None
     if files := {"rubric", "schema", "judge_file"}.intersection(judge):
         raise BadInput(f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one")
     if "prompt" in judge:
         judge["prompt"] = file_text(judge["prompt"])
-    return {"name": named} | {name: value for name, value in judge.items() if name not in _OF_A_TERMINAL}
-
-
-def _accepted_judge(named: str) -> dict[str, Any] | None:
-    """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
-    from judgeboard.errors import MissingDatabase
-    from judgeboard.judges.judge import fingerprint
-    from judgeboard.runs.jobs import judge_spec, make_described
-    from judgeboard.store.alignments import accepted_version
-    from judgeboard.store.judge_versions import find_version, get_version
-
-    judge = _judge_of_project(named)
-    if judge is None or {"rubric", "schema"}.intersection(judge):  # only the kinds rag and grade are aligned
-        return None
-    described = {"kind": "rag", "name": named} | {
-        name: value for name, value in judge.items() if name not in _OF_A_TERMINAL
-    }
-    try:
-        with options.open_store().reading() as connection:
-            version = find_version(connection, fingerprint(make_described(described).version))
-            accepted = None if version is None else accepted_version(connection, version.id)
-            if version is None or accepted is None:
-                return None
-            better = get_version(connection, accepted)
-            spec = judge_spec(connection, better) or {}
-    except MissingDatabase:
-        return None
-    if "prompt" not in spec:
-        return None
-    older = f"`judgeboard judge {shlex.quote(named)} --judge-version {version.number}`"
-    options.echo(f"{better.title} is used, which was accepted for {version.title}. To use that one: {older}", err=True)
-    return judge | {"kind": better.kind, "prompt": spec["prompt"]}
-
-
-def _stored_judge(named: str) -> dict[str, Any]:
-    from judgeboard.errors import MissingDatabase, NotFound
-    from judgeboard.judges.kinds import JUDGES
-    from judgeboard.runs.addresses import address_options, known_address
-    from judgeboard.runs.jobs import judge_with_key
-    from judgeboard.runs.judging import options_of_version
-    from judgeboard.settings.model import load_settings
-    from judgeboard.store.judge_versions import get_version
-
-    in_file = ", ".join(load_settings().judges)
-    there_are = f"judgeboard.toml has {in_file}" if in_file else "judgeboard.toml names none"
-    try:
-        with options.open_store().reading() as connection:
-            version = get_version(connection, named)
-            try:
-                judge = options_of_version(connection, version)
-            except BadInput as error:
-                raise BadInput(f"{version.title} cannot be asked: {error}") from error
-            if version.model is not None:
-                judge |= address_options(known_address(connection, version.id))
-            return judge_with_key(judge)  # an address of the database gets no key of the environment
-    except (MissingDatabase, NotFound) as error:
-        if named in JUDGES:
-            return {"kind": named}
-        raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+    return {"name": named} | {name: value for name, value in judge.items() if name not in OF_A_TERMINAL}
 
 
 def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: bool = False) -> str:

@@ -12,21 +12,15 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
-from judgeboard.text import counted, money
+from judgeboard.reports.terminal import judging_progress
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.errors import AddressUnknown, OtherHost
     from judgeboard.judges.judge import AskedJudge, JudgeKeywords
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
-    from judgeboard.runs.runner import Tally
     from judgeboard.store.engine import Store
-
-    class StoredJudgeKeywords(JudgeKeywords, total=False):
-        """The values of `stored_judge_options`; `judge_keywords` makes a judge's keywords of them."""
-
-        schema: str | None
-        examples_from_reviews: int | None
 
     class GeneratorKeywords(JudgeKeywords, total=False):
         """The values of `generator_options` beside those of a judge; `chosen_generator` and `judge_part` read them."""
@@ -209,12 +203,7 @@ def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["Ru
             again = "; press Ctrl-C again to cancel them" if why == INTERRUPTED else ""
             click.echo(f"{why}; waiting for {counted(in_flight, 'running call')}{again}", err=True)
 
-    with options.progress("judging", "{task.fields[more]}", more="") as update:
-
-        def show(tally: "Tally", selected: int) -> None:
-            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
-            update(completed=tally.asked, total=selected, more=more)
-
+    with judging_progress() as show:
         run: RunOptions = {
             "max_cost": max_cost,
             "wait": WAIT_SECONDS if wait is None else wait,
@@ -275,24 +264,14 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
 
 def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords") -> "JudgeKeywords":
-    """Return the options of a judge, with the address of its last run unless they give one.
-
-    The key of the environment is left out where it belongs to another address: somebody may have entered this one on
-    a page.
-    """
+    """Return the options of a judge, with the address of its last run unless they give one."""
     from judgeboard.errors import AddressUnknown
-    from judgeboard.runs import addresses
-    from judgeboard.runs.jobs import judge_with_key
+    from judgeboard.runs import named_judges
 
     try:
-        with store.reading() as connection:
-            known = addresses.at_last_address(connection, make, chosen)
+        return named_judges.at_last_address(store, make, chosen)
     except AddressUnknown as error:
         raise address_unknown(error) from None
-    if known == chosen:
-        return chosen
-    keyed = judge_with_key(known)
-    return {**chosen, "provider": keyed["provider"], "base_url": keyed["base_url"], "api_key": keyed.get("api_key")}
 
 
 def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
@@ -352,30 +331,6 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
     ]
     if needless:
         raise BadInput(f"{why}: remove {', '.join(needless)}")
-
-
-def judge_keywords(kind: str, chosen: "StoredJudgeKeywords") -> "JudgeKeywords":
-    """Return a judge's keywords: ``--schema`` and ``--examples-from-reviews`` become a rubric and examples."""
-    from judgeboard.judges.rubric_file import Rubric, default_rubric, read_rubric, rubric_of
-    from judgeboard.store.grades import examples_from_reviews
-    from judgeboard.store.label_schemas import schema_named
-
-    schema, count = chosen.pop("schema"), chosen.pop("examples_from_reviews")
-    rubric = chosen["rubric"]
-    if schema is not None and rubric is not None:
-        raise BadInput("--schema and --rubric both define the scores: remove one")
-    if schema is None and not count:
-        return chosen
-    with options.open_store().reading() as connection:
-        if schema is not None:
-            rubric = rubric_of(schema_named(connection, schema).schema)
-        elif kind == "rubric":
-            rubric = read_rubric(rubric) if isinstance(rubric, Path) else default_rubric()
-        if count:
-            dimensions = rubric.weights if kind == "rubric" and isinstance(rubric, Rubric) else None
-            chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
-    chosen["rubric"] = rubric
-    return chosen
 
 
 def judge_part(chosen: "GeneratorKeywords") -> "JudgeKeywords":

@@ -11,6 +11,7 @@ from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
 from judgeboard.registry.methods import Dataset, with_methods
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -129,7 +130,7 @@ def export_command(
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     viewer = options.seen(store).viewer
-    with options.progress("exporting") as update:
+    with progress("exporting") as update:
         written = export_tables(
             store,
             targets,

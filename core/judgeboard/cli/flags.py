@@ -11,6 +11,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import to_plain
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 
@@ -46,7 +47,7 @@ def apply(*, yes: bool) -> None:
         if not sys.stdin.isatty():
             raise BadInput(f"{question} Nothing was changed. To apply the rules: `{options.same_command('--yes')}`")
         click.confirm(f"{question} Apply the rules?", abort=True, err=True)
-    with options.progress("flags") as update:
+    with progress("flags") as update:
         summary = raise_flags(
             store,
             actor=options.actor(),

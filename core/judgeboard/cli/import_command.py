@@ -20,6 +20,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
+from judgeboard.reports.terminal import progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ class FileEnd(NamedTuple):
 
 def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     """Import one file, and print what was stored."""
-    from judgeboard.imports.importing import import_file
+    from judgeboard.imports.importing import import_file, requests_beside
     from judgeboard.imports.reading import UnclearFile
 
     kind = request.get("kind")
@@ -295,7 +296,7 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
         options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
         return FileEnd(ALL_IN, str(kind))
     try:
-        with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
+        with progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(
                 store,
                 file,
@@ -312,10 +313,9 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
         return FileEnd(NOTHING_USABLE)
     code = SOME_REJECTED if summary.rejected else ALL_IN
-    if summary.others and not summary.dry_run and summary.kind == "responses":
+    if further := requests_beside(summary, request):
         if file != "-" and Path(file).is_file():
-            beside = request | {"beside": summary.export is None}
-            code = max(code, *(_further(store, file, beside, kind) for kind in summary.others))
+            code = max(code, *(_further(store, file, each) for each in further))
         else:
             nouns = " and ".join(f"{KINDS[kind].noun}s" for kind in summary.others)
             options.echo(f"  a pipe can be read only once: to import its {nouns} too, save it as a file")
@@ -382,12 +382,12 @@ def mapping_lines(mapping: "FileMapping") -> list[str]:
     return lines
 
 
-def _further(store: "Store", file: str, request: "ImportRequest", kind: str) -> int:
+def _further(store: "Store", file: str, request: "ImportRequest") -> int:
     """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
     from judgeboard.imports.rejected_rows import rejected_path
 
-    rejected = rejected_path(f"{request.get('rejected') or file}.{kind}")
-    return min(SOME_REJECTED, import_one(store, file, request | {"kind": kind, "rejected": rejected}).code)
+    rejected = rejected_path(f"{request.get('rejected') or file}.{request['kind']}")
+    return min(SOME_REJECTED, import_one(store, file, request | {"rejected": rejected}).code)
 
 
 def open_target(files: Iterable[str], request: "ImportRequest") -> "Store":

@@ -10,20 +10,20 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
-    judge_keywords,
     stored_judge_options,
     to_continue,
     with_confirmed_host,
 )
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, with_methods
+from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import StoredJudgeKeywords
     from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
+    from judgeboard.runs.named_judges import StoredJudgeKeywords
     from judgeboard.store.engine import Store
 
 
@@ -83,6 +83,7 @@ def judge_command(
     Ctrl-C.
     """
     from judgeboard.cli.judging import Judging
+    from judgeboard.runs.named_judges import judge_keywords
     from judgeboard.store.overview import count_responses
 
     given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
@@ -93,7 +94,7 @@ def judge_command(
     if workers and (given or limit is not None):
         command = options.same_command(without=["--workers"])
         raise BadInput(f"workers judge all answers with one judge, each once: `{command}` judges in this process")
-    asked, store = judge_keywords(kind, chosen), options.open_store()
+    asked, store = judge_keywords(options.open_store, kind, chosen), options.open_store()
     if workers:
         return _judge_by_workers(store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost)
     judging = Judging(
@@ -190,7 +191,7 @@ def _judge_by_workers(
     )
     job_id = with_confirmed_host(request)
     try:
-        with options.progress("judging", "{task.fields[more]}", more="") as update:
+        with progress("judging", "{task.fields[more]}", more="") as update:
             while not (job := job_progress(store, job_id)).finished:
                 waits = job.state == "waiting" and not job.worker_alive
                 more = "no worker lives: start `judgeboard worker`" if waits else job.state

@@ -1,6 +1,5 @@
 """Options and terminal output that all commands share."""
 
-import getpass
 import itertools
 import math
 import os
@@ -10,20 +9,20 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from judgeboard.cli import end_loading
 from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, CommandWithArguments, GroupWithDefault
 from judgeboard.errors import BadInput, MissingDatabase
+from judgeboard.reports.terminal import local_user
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
-from judgeboard.text import as_utc, counted, storable, with_db
+from judgeboard.text import as_utc, with_db
 
 if TYPE_CHECKING:
     from judgeboard.formats.output import Table
@@ -332,15 +331,7 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-MAX_USER = 76  # characters; "cli:" with this many is the longest name of a reviewer
-
-
-def actor() -> str:
-    """Return the user of this terminal as ``cli:USER``."""
-    try:
-        return f"cli:{storable(getpass.getuser())[0][:MAX_USER]}"
-    except (KeyError, OSError):
-        return "cli:unknown"
+actor = local_user
 
 
 def reviewer(store: "Store") -> "Reviewer":
@@ -355,18 +346,9 @@ def seen(store: "Store") -> "Seen":
 
     The number of hidden answers is printed to stderr, so that piped output stays unchanged.
     """
-    from judgeboard.store.hidden_rows import Seen, count_hidden
-    from judgeboard.store.reviewers import find_reviewer
+    from judgeboard.people.roster import seen_by_user
 
-    with store.reading() as connection:
-        person = find_reviewer(connection, "cli", actor())
-    readable = Seen(store, None if person is None else person.id)
-    with readable.reading() as connection:
-        hidden = count_hidden(connection)
-    if hidden:
-        words = f"hidden: {counted(hidden, 'answer')} that you have not reviewed yet in a blind queue"
-        click.echo(words, err=True)
-    return readable
+    return seen_by_user(store, actor(), lambda words: click.echo(words, err=True))
 
 
 def chosen_database() -> str | None:
@@ -511,66 +493,6 @@ def show(
         _print(to_json(to_plain(result) | more if more else result))
     else:
         show_lines(lines, verbatim=verbatim)
-
-
-class Update(Protocol):
-    """Updates a progress bar."""
-
-    def __call__(
-        self, *, completed: float, total: float | None = None, more: str = "", units: int | None = None
-    ) -> None:
-        """Show what is done of a ``total``, and the further columns."""
-
-
-@contextmanager
-def progress(title: str, *columns: str, more: str = "", units: int | None = None) -> Iterator[Update]:
-    """Yield a function that updates a progress bar if stderr is a terminal.
-
-    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
-    ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate is that of these units, and
-    ``completed`` is the share that is done.
-    """
-    if not sys.stderr.isatty():
-        yield lambda **_fields: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            done, elapsed = task.completed if units is None else task.fields["units"], task.elapsed
-            return Text(f"{done / elapsed:,.1f}/s" if done and elapsed else "")
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn() if units is None else TaskProgressColumn(),
-        Rate(),
-        *(TextColumn(column) for column in columns),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task(title, total=None, more=more, units=units)
-
-    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
-        bar.start()  # at the first update: a question may come before
-        bar.update(task, completed=completed, total=total, more=more, units=units)
-
-    try:
-        yield update
-    finally:
-        bar.stop()
 
 
 def suggest(*words: str) -> None:

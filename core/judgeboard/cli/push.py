@@ -10,6 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
 from judgeboard.registry.tools import pull_names, push_names
+from judgeboard.reports.terminal import progress
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
     store = options.open_store()
     refused_again_s = 0.0
     while True:
-        with options.progress("pushed") as update:
+        with progress("pushed") as update:
             result = push(
                 store,
                 tool,
@@ -206,7 +207,7 @@ def pull_command(
     from judgeboard.tools.pull import pull
 
     store = options.open_store(create=True)
-    with options.progress("pulled") as update:
+    with progress("pulled") as update:
         result = pull(
             store,
             tool,

@@ -109,14 +109,13 @@ def _not_regex(wanted: Any, texts: CheckedTexts) -> str | None:
 
 def _matches(pattern: str, text: str) -> bool:
     """Return whether RE2 finds the pattern. Python's `re` could take years for some patterns (backtracking)."""
-    import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow.compute
 
     if len(pattern) > LONGEST_PATTERN:
         raise BadInput(f"a pattern has at most {LONGEST_PATTERN:,} characters")
     try:
-        found = compute.match_substring_regex(pa.array([text], pa.string()), pattern=pattern)
-    except (pa.ArrowInvalid, UnicodeError) as error:
+        found = pyarrow.compute.match_substring_regex(pyarrow.array([text], pyarrow.string()), pattern=pattern)
+    except (pyarrow.ArrowInvalid, UnicodeError) as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise BadInput(f"not a regular expression (syntax of RE2): {reason}") from error
     return bool(found[0].as_py())

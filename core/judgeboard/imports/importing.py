@@ -203,6 +203,13 @@ def import_file(
     return summary
 
 
+def requests_beside(summary: ImportSummary, request: ImportRequest) -> list[ImportRequest]:
+    """Return the requests for the verdicts and grades of a file beside its answers, which are stored now."""
+    if summary.kind != RESPONSES or summary.dry_run:
+        return []
+    return [request | {"kind": kind, "beside": summary.export is None} for kind in summary.others]
+
+
 _MAPPING = ("mapping", "constants", "values", "dates")
 """The parts of a request that map columns, which are remembered."""
 

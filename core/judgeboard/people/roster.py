@@ -27,6 +27,7 @@ from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import with_open_flags
+from judgeboard.store.hidden_rows import Seen, count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
 from judgeboard.store.reviewers import (
     Reviewer,
@@ -44,7 +45,7 @@ from judgeboard.store.settings import check_primary_judge, check_query_types, pr
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
-from judgeboard.text import folded_address, some_of
+from judgeboard.text import counted, folded_address, some_of
 
 LONGEST_ADDRESS = 254  # characters: RFC 5321, section 4.5.3.1.3, less the brackets
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
@@ -206,6 +207,18 @@ def _store_first_admin(store: Store, name: str) -> Reviewer:
         details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
         record_event(connection, "add_person", name, details=details)
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
+
+
+def seen_by_user(store: Store, user: str, say: Callable[[str], None]) -> Seen:
+    """Return the database without the rows that ``cli:USER`` will review blind; ``say`` gets how many answers."""
+    with store.reading() as connection:
+        person = find_reviewer(connection, "cli", user)
+    readable = Seen(store, None if person is None else person.id)
+    with readable.reading() as connection:
+        hidden = count_hidden(connection)
+    if hidden:
+        say(f"hidden: {counted(hidden, 'answer')} that you have not reviewed yet in a blind queue")
+    return readable
 
 
 def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = None) -> Reviewer:

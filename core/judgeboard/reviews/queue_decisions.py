@@ -23,7 +23,7 @@ from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_required, check_same, checked_request
 from judgeboard.reviews.decisions import checked_review, keep_note, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.outcome import update_item_state
-from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
+from judgeboard.reviews.shown import check_not_blind, order_for
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -106,7 +106,7 @@ def decide_item(
     a label.
 
     ``token`` identifies the lease. ``decision`` on an answer is confirm, dismiss or unsure, or None for a grade alone.
-    On a pair it is the preference between the stored answers (`preference_at` translates a side), and ``grade`` has
+    On a pair it is the preference between the stored answers (`stored_side` translates a side), and ``grade`` has
     only a note. ``judgment_seen_id`` is the judgment on the screen, if the queue shows it. The same ``request_key``
     again stores nothing.
 
@@ -165,17 +165,6 @@ def decide_item(
         outside = replace(review, queue_item_id=None, flag_ids=())
         refusal = f"{refusal}{keep_note(connection, outside, reviewer, details | {'decision': None})}"
     raise DecisionRefused(refusal)  # raised after the commit, so that the note is kept
-
-
-def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:
-    """Return the preference that a side (left, tie, right) means for the pair of a token.
-
-    Raises BadInput if the text is not a token, or its item is an answer.
-    """
-    with store.reading() as connection:
-        item = item_by_id(connection, split_token(token)[0])
-    _check_decision(item, Preference.TIE)
-    return stored_side(side, order_for(item.pair_id or 0, reviewer.id))
 
 
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Verdict
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, EndpointRefused
 from judgeboard.judges.judge import (
     DEFAULT_DOMAIN,
     DEFAULT_MAX_OUTPUT,
@@ -33,8 +33,11 @@ from judgeboard.runs.method import (
     RunAccount,
     RunOptions,
     RunOutcome,
+    ask_each,
     check_limit,
+    check_limits,
     id_keys,
+    require_price,
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
@@ -272,7 +275,7 @@ def _chosen(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-async def judge(
+async def judge_answer(
     query: str,
     answer: str,
     passages: Sequence[str] | None = None,
@@ -315,7 +318,37 @@ async def judge(
         await made.aclose()
 
 
-judge_blocking = from_any_thread(judge)
+judge_answer_blocking = from_any_thread(judge_answer)
+
+
+async def judge_inputs_async(
+    items: Sequence[JudgeInput], judge: Judge, **options: Unpack[RunOptions]
+) -> dict[int, Verdict]:
+    """Return a judge's verdicts by ``response_id``, without a database. Items that are not reached have none.
+
+    The judge is closed at the end. Raises EndpointRefused if the endpoint refuses before the first verdict.
+    """
+    verdicts: dict[int, Verdict] = {}
+
+    async def ask(item: JudgeInput) -> Answered[JudgeInput, Verdict]:
+        verdict = await judge.judge(item)
+        return Answered(item, verdict, verdict)
+
+    def keep(step: Answered[JudgeInput, Verdict]) -> None:
+        verdicts[step.task.response_id] = step.result
+
+    try:
+        check_limits(options.get("max_cost"), options.get("concurrency", 1))
+        require_price(options.get("max_cost"), priced=judge.priced, model=judge.version.model)
+        why = (await ask_each(items, ask, keep, **options)).stopped_because
+    finally:
+        await judge.aclose()
+    if why is not None and not verdicts:
+        raise EndpointRefused(why)
+    return verdicts
+
+
+judge_inputs = blocking(judge_inputs_async)
 
 
 def _text(what: str, text: str) -> str:

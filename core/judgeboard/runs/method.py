@@ -3,7 +3,7 @@
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,12 +23,15 @@ from judgeboard.runs.estimates import LOOKED_AT, CallEstimate, PlannedCalls, cos
 from judgeboard.runs.locks import hold_run, refuse_held
 from judgeboard.runs.runner import (
     INTERRUPTED,
+    Answered,
     Keep,
     Runner,
     S,
     T,
     Tally,
+    V,
     on_first_ctrl_c,
+    reading,
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
@@ -545,6 +548,39 @@ def shared_rate_limits(store: Store) -> Iterator[None]:
         yield
     finally:
         RESERVE.reset(token)
+
+
+async def ask_each(
+    tasks: Sequence[T],
+    ask: Callable[[T], Awaitable[Answered[T, V]]],
+    keep: Callable[[Answered[T, V]], None],
+    **options: Unpack[RunOptions],
+) -> Runner[T, Answered[T, V]]:
+    """Ask about each task, without a database. ``keep`` gets each step. Return the runner, whose tasks are done.
+
+    The models stay open. Of the options, those of calls and of progress are read.
+    """
+
+    async def work(task: T, keep_step: Keep[Answered[T, V]]) -> None:
+        await keep_step(await ask(task))
+
+    def write(steps: list[Answered[T, V]], _ended: list[T]) -> None:
+        for step in steps:
+            keep(step)
+
+    max_cost, on_progress = options.get("max_cost"), options.get("on_progress")
+    runner = Runner(
+        work,
+        reading(iter(tasks)),
+        write,
+        concurrency=options.get("concurrency", 16),
+        max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
+        on_progress=None if on_progress is None else lambda tally: on_progress(tally, len(tasks)),
+        on_stop=options.get("on_stop"),
+    )
+    with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
+        await runner.run()
+    return runner
 
 
 MOST_IN_FLIGHT = 1024

@@ -136,6 +136,10 @@ class ExportTable:
             return [self.pair.in_(select(PAIR.c.id).where(*pair_conditions(where)).correlate(None))]
         return []
 
+    def read(self, connection: Connection, where: RowFilter | None) -> Iterator[dict[str, Any]]:
+        """Yield the rows that match (default: all)."""
+        return self.rows(connection, *(self.selected(connection, where) if where else ()))
+
     def with_texts(self, texts: Collection[str]) -> "ExportTable":
         """Return the table with these `TEXTS` of the answer or the pair of each row, unless it has them already."""
         of_pairs = self.pair is not None
@@ -532,8 +536,7 @@ def export_tables(
             raise BadInput(f"{target} is the database itself: export to another file")
     tables = {name: known[name].with_texts(texts) for name in targets}
     with Seen(store, viewer).reading() as connection:
-        selected = {name: table.selected(connection, where) if where else [] for name, table in tables.items()}
         return {
-            name: write_rows(table.rows(connection, *selected[name]), table.columns, targets[name], format, on_rows)
+            name: write_rows(table.read(connection, where), table.columns, targets[name], format, on_rows)
             for name, table in tables.items()
         }

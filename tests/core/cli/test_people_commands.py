@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from judgeboard import judge_pending, make_judge
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.people.roster import admit, ensure_reviewer
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import store_responses

@@ -185,7 +185,8 @@ def test_reading_tells_its_progress_before_any_row_is_stored_and_ends_when_that_
 
 MEASURED = """
 import sys
-from judgeboard import import_file, open_store
+from judgeboard import open_store
+from judgeboard.imports.importing import import_file
 from judgeboard.errors import BadInput
 import pyarrow.parquet
 

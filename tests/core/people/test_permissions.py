@@ -12,9 +12,11 @@ from engines import on_sqlite
 from judgeboard import Decision, Grade, RowFilter
 from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import BadInput, NotAllowed
+from judgeboard.imports.importing import import_file
 from judgeboard.people.permissions import allowed, check_allowed, may, require, role_words, why_not
 from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
 from judgeboard.runs.jobs import cancel_job, job_progress, request_rejudge
+from judgeboard.runs.judging import judge_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
@@ -160,7 +162,7 @@ def log(sqlite_store: Store) -> Store:
     add_pairs(sqlite_store, 1)
     judgeboard.change_settings(sqlite_store, {"random_share": 1.0}, "cli:root")
     for name in ("first", "second"):
-        judgeboard.judge_pending(sqlite_store, judgeboard.make_judge("lexical", name=name))
+        judge_pending(sqlite_store, judgeboard.make_judge("lexical", name=name))
     judgeboard.raise_flags(sqlite_store)
     return sqlite_store
 
@@ -173,7 +175,7 @@ def bob(log: Store) -> Reviewer:
 def bring_in(store: Store, who: Reviewer, folder: Path) -> None:
     file = folder / "answers.jsonl"
     file.write_text('{"query": "Who?", "answer": "Nobody."}\n')
-    judgeboard.import_file(store, file, actor=who)
+    import_file(store, file, actor=who)
 
 
 Change = Callable[[Store, Reviewer, Path], object]

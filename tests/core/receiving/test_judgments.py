@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from judgeboard import judge_pending, make_judge
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import restore_version, retire_version
 from judgeboard.receiving.keys import create_key
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.judge_versions import list_versions

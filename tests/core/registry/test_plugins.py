@@ -142,7 +142,9 @@ def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
 def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
     assert [each["groundedness"] for each in exported(database, "judgments")] == [0.5, 1.0]
     assert "cited v1" in database.command("versions", "list")
-    code = "import judgeboard; print(judgeboard.judge_blocking('q', 'Yes [1].', ['p'], judge='cited').groundedness)"
+    code = (
+        "import judgeboard; print(judgeboard.judge_answer_blocking('q', 'Yes [1].', ['p'], judge='cited').groundedness)"
+    )
     assert database.run(code) == "1.0\n"
     assert "--model" in database.refused("judge", "--judge", "cited", "--model", "m")
 

@@ -15,6 +15,7 @@ from job_steps import ended, working
 from judgeboard import Decision, Grade
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
 from judgeboard.domain import Response, Role, RuleState
+from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refining.refine import refine_pending
 from judgeboard.people.roster import (
@@ -28,6 +29,7 @@ from judgeboard.people.roster import (
     retire_version,
 )
 from judgeboard.runs.jobs import cancel_job, request_rejudge
+from judgeboard.runs.judging import judge_pending
 from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
@@ -86,7 +88,7 @@ def filled(new_store: Callable[[], Store]) -> Path:
         store_responses(connection, [Response(name, "same", query, "It is 7 m.", ("7 m.",)) for name, query in texts])
     add_pairs(store, 1)
     for name in ("first", "second"):
-        judgeboard.judge_pending(store, judgeboard.make_judge("lexical", name=name))
+        judge_pending(store, judgeboard.make_judge("lexical", name=name))
     change_settings(store, {"primary_judge": "first", "random_share": 1.0, "random_seed": "s"}, "cli:root")
     judgeboard.raise_flags(store)
     lead = add_person(store, WHO, Role.ADMIN, "cli:root")
@@ -128,12 +130,12 @@ def decide_too_late(case: Case) -> None:
 
 def answers(case: Case) -> None:
     file = case.file('{"query": "Who?", "answer": "Nobody."}\n')
-    judgeboard.import_file(case.store, file, actor=case.lead)
+    import_file(case.store, file, actor=case.lead)
 
 
 def grades(case: Case) -> None:
     file = case.file('{"external_id": "same", "source": "other", "annotator": "Mara", "label": "grounded"}\n')
-    judgeboard.import_file(case.store, file, kind="grades", actor=case.lead)
+    import_file(case.store, file, kind="grades", actor=case.lead)
 
 
 def pairs(case: Case) -> None:
@@ -205,8 +207,8 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "select_attempt": lambda case: judgeboard.select_attempt(
         case.store, run_id=1, subject="1", number=2, reviewer=case.lead, request_key="k"
     ),
-    "deselect_attempt": lambda case: judgeboard.deselect_attempt(
-        case.store, run_id=1, subject="1", reviewer=case.lead, request_key="k"
+    "deselect_attempt": lambda case: judgeboard.select_attempt(
+        case.store, run_id=1, subject="1", number=None, reviewer=case.lead, request_key="k"
     ),
     "first_seen": lambda case: ensure_reviewer(case.store, "cli", WHO),
     "sign_in": lambda case: admit(case.store, WHO, arrives=True),
@@ -229,9 +231,7 @@ CHANGES: dict[str, Callable[[Case], object]] = {
     "make_control_answers": lambda case: judgeboard.make_control_answers(
         case.store, kinds=["passages_removed"], n=2, actor=WHO
     ),
-    "start_run": lambda case: judgeboard.judge_pending(
-        case.store, judgeboard.make_judge("lexical", name="third"), actor=WHO
-    ),
+    "start_run": lambda case: judge_pending(case.store, judgeboard.make_judge("lexical", name="third"), actor=WHO),
     "finish_run": compare,
     "combine": lambda case: judgeboard.judge_by_jury(case.store, ["first", "second"], actor=WHO),
     "audit_recorded": lambda case: judgeboard.audit_recorded(case.store, "first", "second", by="label", actor=WHO),

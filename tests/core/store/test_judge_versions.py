@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from engines import on_sqlite
-from judgeboard import judge_pending, make_judge
 from judgeboard.domain import JudgeVersion, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.judges.judge import fingerprint
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.people.roster import add_person, change_settings, restore_version, retire_version
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import (

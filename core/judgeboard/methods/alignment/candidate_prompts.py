@@ -19,8 +19,8 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.judging import make_judge
-from judgeboard.runs.method import RunOptions, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c, reading
+from judgeboard.runs.method import RunOptions, ask_each, require_price
+from judgeboard.runs.runner import INTERRUPTED, Answered
 from judgeboard.settings.model import Cuts
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
@@ -154,33 +154,23 @@ class CandidateCalls:
         """Return the candidate's verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) by response id. They are not stored."""
         judge = self._candidate(candidate)
         codes: dict[int, int] = {}
-        tasks = iter(items)
 
-        async def work(item: JudgeInput, keep: Keep[Answered[JudgeInput, Verdict]]) -> None:
+        async def ask(item: JudgeInput) -> Answered[JudgeInput, Verdict]:
             # The name under which recorded replies are found.
             named = replace(item, external_id=f"candidate {candidate.number}/{item.external_id}")
             verdict = await judge.judge(named)
-            await keep(Answered(item, verdict, verdict))
+            return Answered(item, verdict, verdict)
 
-        def write(steps: list[Answered[JudgeInput, Verdict]], _ended: list[JudgeInput]) -> None:
-            for step in steps:
-                self._spent(step.record)
-                cut = cuts.of(step.task.query_type)
-                codes[step.task.response_id] = _CODES[side_of(step.result.label, step.result.groundedness, cut)]
+        def keep(step: Answered[JudgeInput, Verdict]) -> None:
+            self._spent(step.record)
+            cut = cuts.of(step.task.query_type)
+            codes[step.task.response_id] = _CODES[side_of(step.result.label, step.result.groundedness, cut)]
 
-        most, on_progress = self._options.get("max_cost"), self._options.get("on_progress")
-        runner = Runner(
-            work,
-            reading(tasks),
-            write,
-            concurrency=self._options.get("concurrency", 16),
-            max_cost_micro=None if most is None else round(most * 1_000_000) - (self.cost_micro or 0),
-            on_progress=None if on_progress is None else lambda tally: on_progress(tally, len(items)),
-            on_stop=self._options.get("on_stop"),
-        )
+        options = self._options.copy()
+        if (most := options.get("max_cost")) is not None:
+            options["max_cost"] = most - (self.cost_micro or 0) / 1_000_000
         try:
-            with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
-                await runner.run()
+            runner = await ask_each(items, ask, keep, **options)
         finally:
             await judge.aclose()
         if runner.stopped_because == INTERRUPTED:

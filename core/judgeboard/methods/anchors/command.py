@@ -8,12 +8,12 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
-from judgeboard.cli.asking import at_last_address, judge_keywords, run_options, stored_judge_options
+from judgeboard.cli.asking import at_last_address, run_options, stored_judge_options
 from judgeboard.cli.judge import summary_lines
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import StoredJudgeKeywords
     from judgeboard.methods.anchors.report import AnchorReport
+    from judgeboard.runs.named_judges import StoredJudgeKeywords
 
 
 @options.group(
@@ -69,11 +69,12 @@ def anchors_judge(
     """
     from judgeboard.methods.anchors.report import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.runs.named_judges import judge_keywords
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
 
     kind = judge_of_options(named, kind, chosen)
-    asked = judge_keywords(kind, chosen)
+    asked = judge_keywords(options.open_store, kind, chosen)
     store = options.open_store()
     judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), asked))
     with store.reading() as connection:

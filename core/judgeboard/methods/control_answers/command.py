@@ -9,7 +9,7 @@ from judgeboard.cli import asked_judge, asking, options
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.cli.asking import StoredJudgeKeywords
+    from judgeboard.runs.named_judges import StoredJudgeKeywords
 
 _kinds = click.option(
     "--kinds",
@@ -81,9 +81,10 @@ def judge(
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers.run import judge_control_answers
     from judgeboard.runs.judging import make_judge
+    from judgeboard.runs.named_judges import judge_keywords
 
     kind = asked_judge.judge_of_options(named, kind, chosen)
-    asked = asking.judge_keywords(kind, chosen)
+    asked = judge_keywords(options.open_store, kind, chosen)
     store = options.open_store()
     made = make_judge(kind, **asking.at_last_address(store, partial(make_judge, kind), asked))
     with asking.run_options(chosen["concurrency"], max_cost) as how:

@@ -196,15 +196,6 @@ def select_attempt(
         return row_id
 
 
-def deselect_attempt(
-    store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
-) -> int:
-    """Store that a person withdraws their selection; return the row's id. Raises DecisionRefused if there is none."""
-    return select_attempt(
-        store, run_id=run_id, subject=subject, number=None, reviewer=reviewer, request_key=request_key, now=now
-    )
-
-
 def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> int | None:
     """Return the number of the attempt that a person has selected; None if there is none."""
     with store.reading() as connection:

@@ -15,8 +15,8 @@ from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.self_reference.run import RunEstimate
 from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
 from judgeboard.runs.generation import Messages
-from judgeboard.runs.method import RunAccount, RunOptions, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c, reading
+from judgeboard.runs.method import RunAccount, RunOptions, ask_each, require_price
+from judgeboard.runs.runner import INTERRUPTED, Answered, Tally, blocking
 
 UNREADABLE = "an answer whose conclusion cannot be read"
 NO_ANSWER = "a call without an answer"
@@ -88,34 +88,23 @@ async def write_answers_async(
     generator may not write what it was asked for. The generator is closed at the end. ``options`` are fields of
     `RunOptions`; nothing is stored.
     """
-    most, on_progress = options.get("max_cost"), options.get("on_progress")
-    require_price(most, priced=generator.endpoint.priced, model=generator.endpoint.model)
+    require_price(options.get("max_cost"), priced=generator.endpoint.priced, model=generator.endpoint.model)
     answers: dict[tuple[int, str], str | None] = {}
-    tasks = iter([task for place, pair in enumerate(pairs) for task in _tasks(place, pair)])
+    tasks = [task for place, pair in enumerate(pairs) for task in _tasks(place, pair)]
 
-    async def work(task: _Task, keep: Keep[Answered[_Task, str | None]]) -> None:
+    async def ask(task: _Task) -> Answered[_Task, str | None]:
         pair = pairs[task.place]
         replied = await generator.generate(answer_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}")
-        await keep(Answered(task, replied.value, replied.record))
+        return Answered(task, replied.value, replied.record)
 
-    def write(steps: list[Answered[_Task, str | None]], _ended: list[_Task]) -> None:
-        answers.update({(step.task.place, step.task.side): step.result for step in steps})
+    def keep(step: Answered[_Task, str | None]) -> None:
+        answers[step.task.place, step.task.side] = step.result
 
-    runner: Runner[_Task, Answered[_Task, str | None]] = Runner(
-        work,
-        reading(tasks),
-        write,
-        concurrency=options.get("concurrency", 16),
-        max_cost_micro=None if most is None else round(most * 1_000_000),
-        on_progress=None if on_progress is None else lambda tally: on_progress(tally, 2 * len(pairs)),
-        on_stop=options.get("on_stop"),
-    )
     try:
-        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
-            tally = await runner.run()
+        runner = await ask_each(tasks, ask, keep, **options)
     finally:
         await generator.endpoint.aclose()
-    written = WrittenPairs(_account(generator.endpoint, tally, runner.stopped_because, 2 * len(pairs)))
+    written = WrittenPairs(_account(generator.endpoint, runner.tally, runner.stopped_because, 2 * len(pairs)))
     for place, pair in enumerate(pairs):
         row = _row(pair, {side: answers.get((place, side), NOT_REACHED) for side in _SIDES}, generator.endpoint.model)
         if isinstance(row, str):

@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.judges.rating import Rating
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.refining.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
+from judgeboard.methods.refining.attempts import AttemptSequence, attempt_sequences, select_attempt
 from judgeboard.methods.refining.queries import selected_attempts
 from judgeboard.methods.refining.refine import (
     Prompt,
@@ -138,8 +138,6 @@ def refined(store: Store) -> Store:
 
 def say(store: Store, name: str, number: int | None, key: str) -> int:
     who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
-    if number is None:
-        return deselect_attempt(store, **who, request_key=key)
     return select_attempt(store, **who, number=number, request_key=key)
 
 

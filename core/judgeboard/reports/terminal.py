@@ -1,0 +1,79 @@
+"""The terminal or notebook of a person: who works there, and the progress of what they started."""
+
+import getpass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from judgeboard.text import money, storable
+
+if TYPE_CHECKING:
+    from judgeboard.runs.runner import Tally
+
+MAX_USER = 76  # characters; "cli:" with this many is the longest name of a reviewer
+
+
+def local_user() -> str:
+    """Return the user of this machine who runs the process, as ``cli:USER``."""
+    try:
+        return f"cli:{storable(getpass.getuser())[0][:MAX_USER]}"
+    except (KeyError, OSError):
+        return "cli:unknown"
+
+
+class Update(Protocol):
+    """Updates a progress bar."""
+
+    def __call__(
+        self, *, completed: float, total: float | None = None, more: str = "", units: int | None = None
+    ) -> None:
+        """Show what is done of a ``total``, and the further columns."""
+
+
+@contextmanager
+def progress(title: str, *columns: str, more: str = "", units: int | None = None) -> Iterator[Update]:
+    """Yield a function that updates a progress bar on stderr, in a terminal; in a notebook, a line that is replaced.
+
+    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
+    ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate is that of these units, and
+    ``completed`` is the share that is done.
+    """
+    if not sys.stderr.isatty():
+        yield _line(title) if type(sys.stderr).__module__.startswith("ipykernel.") else lambda **_fields: None
+        return
+    from judgeboard.reports.progress_bar import progress_bar  # it imports rich, which loads slowly
+
+    bar = progress_bar(*columns, units=units)
+    task = bar.add_task(title, total=None, more=more, units=units)
+
+    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
+        bar.start()  # at the first update: a question may come before
+        bar.update(task, completed=completed, total=total, more=more, units=units)
+
+    try:
+        yield update
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def judging_progress() -> Iterator[Callable[["Tally", int], None]]:
+    """Yield a function that shows how many of the steps expected are done, how many failed, and their cost."""
+    with progress("judging", "{task.fields[more]}") as update:
+
+        def show(tally: "Tally", expected: int) -> None:
+            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
+            update(completed=tally.asked, total=expected, more=more)
+
+        yield show
+
+
+def _line(title: str) -> Update:
+    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
+        share = f"{completed / total:.0%}" if total else ""
+        counted = f"{completed if units is None else units:,}"
+        sys.stderr.write(f"\r{title} {counted} {share} {more}".ljust(80))
+        sys.stderr.flush()
+
+    return update

@@ -1,0 +1,137 @@
+"""The judge with a name: of the project file, of the database, or a kind of judge."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from judgeboard.errors import BadInput, MissingDatabase, NotFound
+from judgeboard.judges.judge import AskedJudge, JudgeKeywords, fingerprint
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.rubric_file import Rubric, default_rubric, read_rubric, rubric_of
+from judgeboard.runs import addresses
+from judgeboard.runs.addresses import address_options, known_address
+from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described
+from judgeboard.runs.judging import options_of_version
+from judgeboard.settings.model import load_settings
+from judgeboard.store.alignments import accepted_version
+from judgeboard.store.engine import Store
+from judgeboard.store.grades import examples_from_reviews
+from judgeboard.store.judge_versions import find_version, get_version
+from judgeboard.store.label_schemas import schema_named
+
+
+class StoredJudgeKeywords(JudgeKeywords, total=False):
+    """The options of a judge of a database; `judge_keywords` makes the options of `make_judge` of them."""
+
+    schema: str | None
+    examples_from_reviews: int | None
+
+
+OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
+Opening = Callable[[], Store]
+"""Returns the open database, or raises MissingDatabase."""
+
+
+def find_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> dict[str, Any]:
+    """Return the options of the judge ``named``, with its ``kind``.
+
+    The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
+    judge. If a candidate of `align` was accepted for what the project file describes, it is the accepted version, and
+    ``say`` gets a sentence about it.
+
+    Raises:
+        NotFound: There is no such judge.
+        BadInput: The verdicts of this judge were imported: it cannot be asked.
+    """
+    return _accepted_judge(open_store, named, say) or judge_of_project(named) or stored_judge(open_store, named)
+
+
+def judge_of_project(named: str) -> dict[str, Any] | None:
+    """Return the options of a judge of the project file, None if there is no such judge."""
+    judge = load_settings().judges.get(named)
+    if judge is None:
+        return None
+    options_of_judge = judge.model_dump(exclude_none=True)
+    if "label_schema" in options_of_judge:
+        options_of_judge["schema"] = options_of_judge.pop("label_schema")
+    return options_of_judge
+
+
+def _accepted_judge(open_store: Opening, named: str, say: Callable[[str], None]) -> dict[str, Any] | None:
+    """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
+    judge = judge_of_project(named)
+    if judge is None or {"rubric", "schema"}.intersection(judge):  # only the kinds rag and grade are aligned
+        return None
+    described = {"kind": "rag", "name": named} | {
+        name: value for name, value in judge.items() if name not in OF_A_TERMINAL
+    }
+    try:
+        with open_store().reading() as connection:
+            version = find_version(connection, fingerprint(make_described(described).version))
+            accepted = None if version is None else accepted_version(connection, version.id)
+            if version is None or accepted is None:
+                return None
+            better = get_version(connection, accepted)
+            spec = judge_spec(connection, better) or {}
+    except MissingDatabase:
+        return None
+    if "prompt" not in spec:
+        return None
+    older = f"`judgeboard judge {shlex.quote(named)} --judge-version {version.number}`"
+    say(f"{better.title} is used, which was accepted for {version.title}. To use that one: {older}")
+    return judge | {"kind": better.kind, "prompt": spec["prompt"]}
+
+
+def stored_judge(open_store: Opening, named: str) -> dict[str, Any]:
+    """Return the options of the judge of the database with this name or title, otherwise of the kind of judge."""
+    in_file = ", ".join(load_settings().judges)
+    there_are = f"judgeboard.toml has {in_file}" if in_file else "judgeboard.toml names none"
+    try:
+        with open_store().reading() as connection:
+            version = get_version(connection, named)
+            try:
+                judge = options_of_version(connection, version)
+            except BadInput as error:
+                raise BadInput(f"{version.title} cannot be asked: {error}") from error
+            if version.model is not None:
+                judge |= address_options(known_address(connection, version.id))
+            return judge_with_key(judge)  # an address of the database gets no key of the environment
+    except (MissingDatabase, NotFound) as error:
+        if named in JUDGES:
+            return {"kind": named}
+        raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+
+
+def judge_keywords(open_store: Opening, kind: str, chosen: StoredJudgeKeywords) -> JudgeKeywords:
+    """Return the options of `make_judge`: ``schema`` and ``examples_from_reviews`` become a rubric and examples."""
+    schema, count = chosen.pop("schema", None), chosen.pop("examples_from_reviews", None)
+    rubric = chosen.get("rubric")
+    if schema is not None and rubric is not None:
+        raise BadInput("--schema and --rubric both define the scores: remove one")
+    if schema is None and not count:
+        return chosen
+    with open_store().reading() as connection:
+        if schema is not None:
+            rubric = rubric_of(schema_named(connection, schema).schema)
+        elif kind == "rubric":
+            rubric = read_rubric(rubric) if isinstance(rubric, Path) else default_rubric()
+        if count:
+            dimensions = rubric.weights if kind == "rubric" and isinstance(rubric, Rubric) else None
+            chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
+    chosen["rubric"] = rubric
+    return chosen
+
+
+def at_last_address(store: Store, make: Callable[..., AskedJudge], chosen: JudgeKeywords) -> JudgeKeywords:
+    """Return the options of a judge, with the address of its last run unless they give one (`addresses`).
+
+    The key of the environment is left out where it belongs to another address: somebody may have entered this one on
+    a page.
+    """
+    with store.reading() as connection:
+        known = addresses.at_last_address(connection, make, chosen)
+    if known == chosen:
+        return chosen
+    keyed = judge_with_key(known)
+    return {**chosen, "provider": keyed["provider"], "base_url": keyed["base_url"], "api_key": keyed.get("api_key")}
