@@ -4,7 +4,7 @@ The older installation writes the databases: its demo and, with `--shared`, logs
 are migrated. Then both installations run every command that prints figures, with `--json`, on their own copy. Numbers
 must be equal within 1e-9, and so must the words that are codes. Sentences are not compared.
 
-    python benchmarks/equal_figures.py OLDER_PYTHON [--only demo] [--keep FOLDER]
+    python benchmarks/equal_figures.py OLDER_PYTHON [--shared FOLDER] [--only demo] [--keep FOLDER]
 
 OLDER_PYTHON is the Python of the older installation, for example `../older/.venv/bin/python`. What this one wrote and
 printed is read from the folder of `--keep` the next time. Prints for each database how many values are equal, each
@@ -13,10 +13,11 @@ that is not in MOVED, or a key is gone that is not in GONE.
 
 If the shape of a result changes, add lines to RENAMED: how a path of the older JSON is written today. A path names the
 rows of a list by what they are about: `agreement[lexical,label,simple].statistics.kappa.value`. A row with the key
-`figure` stands under its figure and its slice, whatever its list is called: `kappa[simple].value`.
+`figure` stands under its figure and its slice, whatever its list is called: `kappa.value`, `kappa[simple].value`.
 """
 
 import argparse
+import gzip
 import json
 import math
 import os
@@ -26,12 +27,14 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 TOLERANCE = 1e-9
 Leaf = float | str | None
@@ -91,7 +94,9 @@ GONE: Sequence[Known] = (
         r"|icc_(consistency|agreement|agreement_mean)|mean_(kappa|weighted_kappa|pearson|spearman|kendall))\.",
         "no page shows this statistic first, and no published figure needs it",
     ),
-    Known("labels stand", r"^stages\[[^]]*\]\.(confident|judge_version)$", "there is one stage, with the figures of all"),
+    Known(
+        "labels stand", r"^stages\[[^]]*\]\.(confident|judge_version)$", "there is one stage, with the figures of all"
+    ),
 )
 
 # Keys whose values differ by nature, such as the time of a run.
@@ -105,6 +110,7 @@ ABOUT = (
 )
 
 COMMANDS = Path(__file__).with_suffix(".txt")
+DETECTORS = ("track_b_modernbert", "track_a_deberta", "approach_1_modernbert")  # all but the second give scores
 
 
 @dataclass
@@ -150,28 +156,31 @@ def main() -> int:
     """Compare each database, print the differences, and fail if one has no known reason."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("older", type=Path, help="Python of the older installation")
-    parser.add_argument("--only", action="append", help="compare this database only; may be repeated")
+    parser.add_argument("--shared", type=Path, help="folder with the folder `data` of logs that people labelled")
+    parser.add_argument("--only", action="append", choices=DATABASES, help="compare this database; may be repeated")
     parser.add_argument("--keep", type=Path, help="folder that keeps what the older installation wrote and printed")
     asked = parser.parse_args()
     failed = False
     with TemporaryDirectory() as folder:
         for name, commands in commands_by_database(COMMANDS.read_text()).items():
-            if name not in (asked.only or [name]):
+            if name not in (asked.only or (DATABASES if asked.shared else [DEMO])):
                 continue
-            comparison = compare(name, commands, asked.older.absolute(), (asked.keep or Path(folder)).absolute())
+            kept = (asked.keep or Path(folder)).absolute()
+            comparison = compare(name, commands, asked.older.absolute(), kept, asked.shared)
             unknown = list(comparison.unknown())
             failed |= bool(unknown)
             report(name, comparison, unknown)
     return int(failed)
 
 
-def compare(name: str, commands: Sequence[str], older: Path, kept: Path) -> Comparison:
+def compare(name: str, commands: Sequence[str], older: Path, kept: Path, shared: Path) -> Comparison:
     """Let both installations print the figures of one database."""
     database, printed = kept / f"{name}.db", kept / f"{name}.json"
     kept.mkdir(parents=True, exist_ok=True)
-    if not database.exists():
-        write(older, database, "quickstart --no-serve")
     with TemporaryDirectory() as folder, ThreadPoolExecutor() as both:
+        if not database.exists():
+            DATABASES[name](older, Path(folder) / "written.db", shared)
+            shutil.move(Path(folder) / "written.db", database)
         untouched, migrated = Path(folder) / "older.db", Path(folder) / "today.db"
         shutil.copyfile(database, untouched)
         shutil.copyfile(database, migrated)
@@ -188,6 +197,129 @@ def compare(name: str, commands: Sequence[str], older: Path, kept: Path) -> Comp
     for command, today in zip(commands, of_today, strict=True):
         comparison.add(command, values_of(of_older[command]), values_of(today))
     return comparison
+
+
+def demo(older: Path, database: Path, _shared: Path) -> None:
+    """The sample data."""
+    write(older, database, "quickstart --no-serve")
+
+
+def whole(older: Path, database: Path, shared: Path) -> None:
+    """RAGTruth's answers, of which people labelled every one, and a second person every fifth."""
+    ragtruth(older, database, shared)
+    second = [
+        row | {"annotator": "second", "label": "hallucinated" if number % 7 == 0 else row["label"]}
+        for number, row in enumerate(rows_of(shared, "ragtruth.human")[::5])
+    ]
+    write(
+        older,
+        database,
+        f"import {shared}/data/ragtruth.human.jsonl.gz --kind grades",
+        f"import {file_of(database, 'second', second)} --kind grades",
+    )
+
+
+def sampled(older: Path, database: Path, shared: Path) -> None:
+    """RAGTruth's answers with the labels of queues: drawn at random by strata, at random, and worst first."""
+    ragtruth(older, database, shared)
+    labels = {row["response_id"]: row for row in rows_of(shared, "ragtruth.human")}
+    for name, options, limit in (
+        ("rates", "--plan rate --n 400 --judge-version track_b_modernbert", 300),
+        ("random", "--all-answers --order random --limit 150 --where query_type=QA", 150),
+        ("worst", "--preset worst", 40),
+        ("differ", "--plan judges --n 120 --judge-version track_b_modernbert --judge-version track_a_deberta", 120),
+    ):
+        file = database.parent / f"{name}.jsonl"
+        write(
+            older,
+            database,
+            f"queue create {name} {options} --assign Mara",
+            f"queue export {name} {file} --reviewer Mara --limit {limit}",
+        )
+        head, *items = map(json.loads, file.read_text().splitlines())
+        for number, item in enumerate(items):
+            label = labels[item["id"]]
+            item["decision"] = "confirm" if label["label"] == "hallucinated" else "dismiss"
+            item["groundedness"], item["seconds"] = label["groundedness"], 20 + number % 40
+        file_of(database, name, [head, *items])
+        write(older, database, f"queue merge {file}")
+
+
+def pairs(older: Path, database: Path, shared: Path) -> None:
+    """Pairs with several people: two judges in one order, and one asked two ways in both orders."""
+    write(
+        older,
+        database,
+        f"import {shared}/data/pandalm.pairwise.jsonl.gz --kind pairs --source pandalm",
+        f"import {shared}/data/cragc25.responses.jsonl.gz --source cragc25",
+        f"import {shared}/data/cragc25.pairwise.jsonl.gz --kind pairs --source cragc25",
+    )
+
+
+def scores(older: Path, database: Path, shared: Path) -> None:
+    """Four assistants with a judge's scores, some of whose answers people scored; and a judge that was asked thrice."""
+    answers = rows_of(shared, "cje_arena.responses")
+    files = {
+        "responses": [
+            {key: row[key] for key in ("id", "query", "answer")} | {"model": row["policy"]} for row in answers
+        ],
+        "verdicts": [
+            {"response_id": row["id"], "judge": "scorer", "groundedness": row["judge_score"]}
+            for row in answers
+            if row["judge_score"] is not None
+        ],
+        "grades": [
+            {"response_id": row["id"], "annotator": "people", "groundedness": row["label"]}
+            for row in answers
+            if row["label"] is not None
+        ],
+    }
+    write(
+        older,
+        database,
+        *(f"import {file_of(database, kind, rows)} --kind {kind}" for kind, rows in files.items()),
+        f"import {shared}/data/prometheus.samples.jsonl.gz --kind repeats --source prometheus",
+    )
+
+
+# Name in equal_figures.txt -> what writes the database.
+DEMO = "demo"
+DATABASES: Mapping[str, Callable[[Path, Path, Path], None]] = {
+    DEMO: demo,
+    "whole": whole,
+    "sampled": sampled,
+    "pairs": pairs,
+    "scores": scores,
+}
+
+
+def ragtruth(older: Path, database: Path, shared: Path) -> None:
+    """Store RAGTruth's answers over twenty weeks, with the verdicts of three detectors."""
+    begin = datetime(2026, 1, 5, tzinfo=UTC)
+    answers = [
+        row | {"asked_at": (begin + timedelta(hours=number * 1.15)).isoformat()}
+        for number, row in enumerate(rows_of(shared, "ragtruth.responses"))
+    ]
+    verdicts = [row for row in rows_of(shared, "ragtruth.judgements") if row["judge"] in DETECTORS]
+    write(
+        older,
+        database,
+        f"import {file_of(database, 'answers', answers)}",
+        f"import {file_of(database, 'verdicts', verdicts)} --kind verdicts",
+    )
+
+
+def rows_of(shared: Path, name: str) -> list[dict[str, Any]]:
+    """Read a file of the shared folder."""
+    with gzip.open(shared / "data" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def file_of(database: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Write rows beside a database, and return the path of the file."""
+    file = database.parent / f"{name}.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(file)
 
 
 def report(name: str, comparison: Comparison, unknown: Sequence[str]) -> None:
@@ -246,7 +378,9 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
     elif isinstance(tree, list):
         for name, row in zip(names_of(tree), tree, strict=True):
             if isinstance(row, dict) and "figure" in row:
-                yield from leaves(row, f"{row['figure']}[{row.get('slice') or ''}]")
+                yield from leaves(
+                    row, f"{row['figure']}[{of_slice}]" if (of_slice := row.get("slice")) else row["figure"]
+                )
             else:
                 yield from leaves(row, f"{path}[{name}]")
     elif tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree):
