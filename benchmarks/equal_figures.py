@@ -127,7 +127,7 @@ class Comparison:
     def add(self, command: str, older: Mapping[str, Leaf], today: Mapping[str, Leaf]) -> None:
         """Compare what one command printed."""
         self.commands += 1
-        if older["exit code"] == today["exit code"] == 2 and len(today) == 1:
+        if older == today == {"exit code": 2}:
             self.refused.append(command)
         older = {today_path(command, path): value for path, value in older.items()}
         for path, value in older.items():
@@ -160,10 +160,13 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=DATABASES, help="compare this database; may be repeated")
     parser.add_argument("--keep", type=Path, help="folder that keeps what the older installation wrote and printed")
     asked = parser.parse_args()
+    names = asked.only or (DATABASES if asked.shared else [DEMO])
+    if not asked.shared and names != [DEMO]:
+        parser.error("these databases need --shared")
     failed = False
     with TemporaryDirectory() as folder:
         for name, commands in commands_by_database(COMMANDS.read_text()).items():
-            if name not in (asked.only or (DATABASES if asked.shared else [DEMO])):
+            if name not in names:
                 continue
             kept = (asked.keep or Path(folder)).absolute()
             comparison = compare(name, commands, asked.older.absolute(), kept, asked.shared)
@@ -185,12 +188,12 @@ def compare(name: str, commands: Sequence[str], older: Path, kept: Path, shared:
         shutil.copyfile(database, untouched)
         shutil.copyfile(database, migrated)
         of_older = json.loads(printed.read_text()) if printed.exists() else {}
-        if of_older.keys() != set(commands):
+        if missing := not of_older.keys() >= set(commands):
             forms = [OLDER_FORMS.get(command, command) for command in commands]
             asked = both.submit(run, older, untouched, forms, "--json")
         write(Path(sys.executable), migrated, "db migrate")
         of_today = run(Path(sys.executable), migrated, commands, "--json")
-        if of_older.keys() != set(commands):
+        if missing:
             of_older = dict(zip(commands, asked.result(), strict=True))
             printed.write_text(json.dumps(of_older))
     comparison = Comparison()
@@ -214,7 +217,7 @@ def whole(older: Path, database: Path, shared: Path) -> None:
     write(
         older,
         database,
-        f"import {shared}/data/ragtruth.human.jsonl.gz --kind grades",
+        f"import {shared_file(shared, 'ragtruth.human')} --kind grades",
         f"import {file_of(database, 'second', second)} --kind grades",
     )
 
@@ -234,15 +237,14 @@ def sampled(older: Path, database: Path, shared: Path) -> None:
             older,
             database,
             f"queue create {name} {options} --assign Mara",
-            f"queue export {name} {file} --reviewer Mara --limit {limit}",
+            f"queue export {name} {shlex.quote(str(file))} --reviewer Mara --limit {limit}",
         )
         head, *items = map(json.loads, file.read_text().splitlines())
         for number, item in enumerate(items):
             label = labels[item["id"]]
             item["decision"] = "confirm" if label["label"] == "hallucinated" else "dismiss"
             item["groundedness"], item["seconds"] = label["groundedness"], 20 + number % 40
-        file_of(database, name, [head, *items])
-        write(older, database, f"queue merge {file}")
+        write(older, database, f"queue merge {file_of(database, name, [head, *items])}")
 
 
 def pairs(older: Path, database: Path, shared: Path) -> None:
@@ -250,9 +252,9 @@ def pairs(older: Path, database: Path, shared: Path) -> None:
     write(
         older,
         database,
-        f"import {shared}/data/pandalm.pairwise.jsonl.gz --kind pairs --source pandalm",
-        f"import {shared}/data/cragc25.responses.jsonl.gz --source cragc25",
-        f"import {shared}/data/cragc25.pairwise.jsonl.gz --kind pairs --source cragc25",
+        f"import {shared_file(shared, 'pandalm.pairwise')} --kind pairs --source pandalm",
+        f"import {shared_file(shared, 'cragc25.responses')} --source cragc25",
+        f"import {shared_file(shared, 'cragc25.pairwise')} --kind pairs --source cragc25",
     )
 
 
@@ -278,7 +280,7 @@ def scores(older: Path, database: Path, shared: Path) -> None:
         older,
         database,
         *(f"import {file_of(database, kind, rows)} --kind {kind}" for kind, rows in files.items()),
-        f"import {shared}/data/prometheus.samples.jsonl.gz --kind repeats --source prometheus",
+        f"import {shared_file(shared, 'prometheus.samples')} --kind repeats --source prometheus",
     )
 
 
@@ -309,6 +311,11 @@ def ragtruth(older: Path, database: Path, shared: Path) -> None:
     )
 
 
+def shared_file(shared: Path, name: str) -> str:
+    """Return the path of a file of the shared folder, as a command takes it."""
+    return shlex.quote(str(shared.absolute() / "data" / f"{name}.jsonl.gz"))
+
+
 def rows_of(shared: Path, name: str) -> list[dict[str, Any]]:
     """Read a file of the shared folder."""
     with gzip.open(shared / "data" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -319,7 +326,7 @@ def file_of(database: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> str
     """Write rows beside a database, and return the path of the file."""
     file = database.parent / f"{name}.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return str(file)
+    return shlex.quote(str(file))
 
 
 def report(name: str, comparison: Comparison, unknown: Sequence[str]) -> None:
