@@ -55,17 +55,22 @@ for arguments in json.load(sys.stdin):
 
 @dataclass(frozen=True)
 class Known:
-    """Values that may differ, as patterns of the command and of the path, with the reason; numbers by ``most``."""
+    """Values that may differ, as patterns of the command and of the path, with the reason.
+
+    ``narrower``: only ends of an interval that moved inwards.
+    """
 
     command: str
     path: str
     reason: str
-    most: float = math.inf
+    narrower: bool = False
 
     def covers(self, command: str, path: str, older: Leaf = None, today: Leaf = None) -> bool:
         """Whether a value of a command is one of these."""
-        if isinstance(older, int | float) and isinstance(today, int | float) and abs(older - today) > self.most:
-            return False
+        if self.narrower and isinstance(older, int | float) and isinstance(today, int | float):
+            inwards = today > older if path.endswith(".low") else today < older
+            if not inwards:
+                return False
         return re.match(self.command, command) is not None and re.search(self.path, path) is not None
 
 
@@ -79,10 +84,10 @@ RENAMED: Sequence[tuple[str, str, str]] = (
 
 MOVED: Sequence[Known] = (
     Known(
-        "agreement --by|labels rate --by|compare judges",
-        r"\.(statistics|in_all_answers)\.\w+\.(low|high)$|^wrong_together\.(low|high)$",
+        "agreement|labels rate|compare judges|trends --.*--corrected|stats",
+        r"(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
         "labels that are all alike in a stratum count with their own degrees of freedom, so no interval is too wide",
-        most=0.02,
+        narrower=True,
     ),
 )
 
@@ -243,7 +248,7 @@ def sampled(older: Path, database: Path, shared: Path) -> None:
         for number, item in enumerate(items):
             label = labels[item["id"]]
             item["decision"] = "confirm" if label["label"] == "hallucinated" else "dismiss"
-            item["groundedness"], item["seconds"] = label["groundedness"], 20 + number % 40
+            item |= {"label": label["label"], "groundedness": label["groundedness"], "seconds": 20 + number % 40}
         write(older, database, f"queue merge {file_of(database, name, [head, *items])}")
 
 
