@@ -89,6 +89,11 @@ MOVED: Sequence[Known] = (
         "labels that are all alike in a stratum count with their own degrees of freedom, so no interval is too wide",
         narrower=True,
     ),
+    Known(
+        "(agreement|labels rate) --judge-version track_a_deberta.* --by generator",
+        r"^slices\[gpt-3\.5-turbo-0613\b.*\.(agreement|accuracy|kappa|mcc|specificity)\.(low|high)$",
+        "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
+    ),
 )
 
 GONE: Sequence[Known] = (
