@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import equal_figures
 import numpy as np
 import plan_widths
+import pytest
 from simulated_logs import NOT_SIMULATED, WORLDS, world_estimates
 
 from judgeboard.measure.label_plans import LabelPlan
@@ -54,3 +56,43 @@ def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:
     }
     assert not simulated & NOT_SIMULATED
     assert STATISTICS.keys() <= simulated | NOT_SIMULATED
+
+
+def test_rows_of_results_are_compared_by_what_they_are_about_whatever_their_order() -> None:
+    older = {"slices": [{"name": "web", "n": 3}, {"name": "app", "n": 4}], "sentence": "About 3 answers."}
+    today = {"slices": [{"name": "app", "n": 4 + 1e-12}, {"name": "web", "n": 5}], "sentence": "About 5 answers."}
+    comparison = equal_figures.Comparison()
+    comparison.add("stats", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(today)))
+    assert comparison.moved == {("stats", "slices[web].n"): (3, 5)}
+    assert (comparison.equal, comparison.gone) == (3, {})
+
+
+def test_a_value_that_is_gone_or_appears_where_none_was_is_a_difference() -> None:
+    comparison = equal_figures.Comparison()
+    comparison.add("stats", {"low": None, "high": 1.0}, {"low": 0.5})
+    assert comparison.moved == {("stats", "low"): (None, 0.5)}
+    assert comparison.gone == {("stats", "high"): 1.0}
+    assert len(list(comparison.unknown())) == 2
+
+
+def test_a_row_with_a_figure_stands_under_the_older_path_that_the_table_renames(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    renamed = (("labels rate", r"^slices\[(.*?)\]\.judge_share\.", r"judge_share[\1]."),)
+    monkeypatch.setattr(equal_figures, "RENAMED", renamed)
+    older = {"slices": [{"name": "simple", "judge_share": {"value": 0.2, "n": 9}}]}
+    rows = {"rows": [{"figure": "judge_share", "slice": "simple", "value": 0.2, "n": 9}]}
+    comparison = equal_figures.Comparison()
+    comparison.add("labels rate", dict(equal_figures.leaves(older)), dict(equal_figures.leaves(rows)))
+    assert (comparison.equal, comparison.moved) == (2, {})
+
+
+def test_each_combination_of_alternatives_is_a_command_of_its_database() -> None:
+    commands = equal_figures.commands_by_database(
+        "# why\ndemo:\nlabels rate [|--by source] [--target app|--target these]\n"
+    )
+    assert commands["demo"][:2] == ["labels rate --target app", "labels rate --target these"]
+    assert len(commands["demo"]) == 4
+    assert (
+        equal_figures.commands_by_database(equal_figures.COMMANDS.read_text()).keys() == equal_figures.DATABASES.keys()
+    )

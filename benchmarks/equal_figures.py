@@ -1,0 +1,452 @@
+"""Compares every figure of an older installation of Judgeboard with today's, on the same databases.
+
+The older installation writes the databases: its demo and, with `--shared`, logs that people labelled. Copies of them
+are migrated. Then both installations run every command that prints figures, with `--json`, on their own copy. Numbers
+must be equal within 1e-9, and so must the words that are codes. Sentences are not compared.
+
+    python benchmarks/equal_figures.py OLDER_PYTHON [--shared FOLDER] [--only demo] [--keep FOLDER]
+
+OLDER_PYTHON is the Python of the older installation, for example `../older/.venv/bin/python`. What this one wrote and
+printed is read from the folder of `--keep` the next time. Prints for each database how many values are equal, each
+value that moved, and the keys that only one installation has. Exits 1 if a value moved
+that is not in MOVED, or a key is gone that is not in GONE.
+
+If the shape of a result changes, add lines to RENAMED: how a path of the older JSON is written today. A path names the
+rows of a list by what they are about: `agreement[lexical,label,simple].statistics.kappa.value`. A row with the key
+`figure` stands under its figure and its slice, whatever its list is called: `kappa.value`, `kappa[simple].value`.
+"""
+
+import argparse
+import gzip
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+TOLERANCE = 1e-9
+Leaf = float | str | None
+Printed = tuple[int, str, str]
+
+# Runs commands in one process, which is much faster than a process for each.
+RUNNER = """
+import contextlib, io, json, sys
+from judgeboard.cli.app import run
+
+for arguments in json.load(sys.stdin):
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = run(arguments)
+    print(json.dumps([code, output.getvalue(), errors.getvalue()]), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Values that may differ, as patterns of the command and of the path, with the reason.
+
+    ``narrower``: only ends of an interval that moved inwards.
+    """
+
+    command: str
+    path: str
+    reason: str
+    narrower: bool = False
+
+    def covers(self, command: str, path: str, older: Leaf = None, today: Leaf = None) -> bool:
+        """Whether a value of a command is one of these."""
+        if self.narrower and isinstance(older, int | float) and isinstance(today, int | float):
+            inwards = today > older if path.endswith(".low") else today < older
+            if not inwards:
+                return False
+        return re.match(self.command, command) is not None and re.search(self.path, path) is not None
+
+
+# Commands whose options changed: today's form, and the older one.
+OLDER_FORMS: Mapping[str, str] = {}
+
+# Command, older path, today's path; patterns as in re.sub.
+RENAMED: Sequence[tuple[str, str, str]] = (
+    ("labels stand", r"^stages\[[^]]*\]\.(confidence|test)", r"\1"),  # there is one stage only
+)
+
+MOVED: Sequence[Known] = (
+    Known(
+        "agreement|labels rate|compare judges|trends --.*--corrected|stats",
+        r"(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
+        "labels that are all alike in a stratum count with their own degrees of freedom, so no interval is too wide",
+        narrower=True,
+    ),
+    Known(
+        "(agreement|labels rate) --judge-version track_a_deberta.* --by generator",
+        r"^slices\[gpt-3\.5-turbo-0613\b.*\.(agreement|accuracy|kappa|mcc|specificity)\.(low|high)$",
+        "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
+    ),
+)
+
+GONE: Sequence[Known] = (
+    Known(
+        "agreement|labels rate",
+        r"\.?(scott_pi|weighted_f1|ac2|linear_kappa|mean_linear_kappa|auprc|pooled_agreement|agreement_without_ties"
+        r"|(kappa|accuracy)_[ab]_first|(upper|lower)_limit|(pearson|spearman|kendall)_(within|between)"
+        r"|icc_(consistency|agreement|agreement_mean)|mean_(kappa|weighted_kappa|pearson|spearman|kendall))\.",
+        "no page shows this statistic first, and no published figure needs it",
+    ),
+    Known(
+        "labels stand", r"^stages\[[^]]*\]\.(confident|judge_version)$", "there is one stage, with the figures of all"
+    ),
+)
+
+# Keys whose values differ by nature, such as the time of a run.
+NOT_COMPARED = frozenset({"at", "last_seen", "retired_at"})
+
+# What the rows of a list are about. A list whose rows cannot be told apart by these is compared in its order.
+ABOUT = (
+    *("figure", "slice", "name", "title", "number", "judge", "judge_version", "of", "grade", "query_type"),
+    *("by", "group", "period", "start", "day", "picked", "verdict", "is_later", "flag_id", "run", "measure"),
+    *("aspect", "kind", "threshold", "model", "person", "a", "b"),
+)
+
+COMMANDS = Path(__file__).with_suffix(".txt")
+DETECTORS = ("track_b_modernbert", "track_a_deberta", "approach_1_modernbert")  # all but the second give scores
+
+
+@dataclass
+class Comparison:
+    """What the two installations printed for one database; a value is named by its command and its path."""
+
+    commands: int = 0
+    refused: list[str] = field(default_factory=list)
+    equal: int = 0
+    moved: dict[tuple[str, str], tuple[Leaf, Leaf]] = field(default_factory=dict)
+    gone: dict[tuple[str, str], Leaf] = field(default_factory=dict)
+    new: Counter[str] = field(default_factory=Counter)
+
+    def add(self, command: str, older: Mapping[str, Leaf], today: Mapping[str, Leaf]) -> None:
+        """Compare what one command printed."""
+        self.commands += 1
+        if older == today == {"exit code": 2}:
+            self.refused.append(command)
+        older = {today_path(command, path): value for path, value in older.items()}
+        for path, value in older.items():
+            if path in today:
+                if same(value, today[path]):
+                    self.equal += 1
+                else:
+                    self.moved[command, path] = value, today[path]
+            elif value is not None:
+                self.gone[command, path] = value
+        # A new key is one line, however many rows have it.
+        name = re.sub(" -.*", "", command)
+        self.new.update(f"{name}: {without_rows(path)}" for path in today.keys() - older.keys())
+
+    def unknown(self) -> Iterator[str]:
+        """Yield a line for each difference that has no known reason."""
+        for (command, path), (older, today) in self.moved.items():
+            if not any(known.covers(command, path, older, today) for known in MOVED):
+                yield f"moved: {command}: {path}: {older} -> {today}"
+        for (command, path), older in self.gone.items():
+            if not any(known.covers(command, path) for known in GONE):
+                yield f"gone: {command}: {path}: {older}"
+
+
+def main() -> int:
+    """Compare each database, print the differences, and fail if one has no known reason."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("older", type=Path, help="Python of the older installation")
+    parser.add_argument("--shared", type=Path, help="folder with the folder `data` of logs that people labelled")
+    parser.add_argument("--only", action="append", choices=DATABASES, help="compare this database; may be repeated")
+    parser.add_argument("--keep", type=Path, help="folder that keeps what the older installation wrote and printed")
+    asked = parser.parse_args()
+    names = asked.only or (DATABASES if asked.shared else [DEMO])
+    if not asked.shared and names != [DEMO]:
+        parser.error("these databases need --shared")
+    failed = False
+    with TemporaryDirectory() as folder:
+        for name, commands in commands_by_database(COMMANDS.read_text()).items():
+            if name not in names:
+                continue
+            kept = (asked.keep or Path(folder)).absolute()
+            comparison = compare(name, commands, asked.older.absolute(), kept, asked.shared)
+            unknown = list(comparison.unknown())
+            failed |= bool(unknown)
+            report(name, comparison, unknown)
+    return int(failed)
+
+
+def compare(name: str, commands: Sequence[str], older: Path, kept: Path, shared: Path) -> Comparison:
+    """Let both installations print the figures of one database."""
+    database, printed = kept / f"{name}.db", kept / f"{name}.json"
+    kept.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as folder, ThreadPoolExecutor() as both:
+        if not database.exists():
+            DATABASES[name](older, Path(folder) / "written.db", shared)
+            shutil.move(Path(folder) / "written.db", database)
+        untouched, migrated = Path(folder) / "older.db", Path(folder) / "today.db"
+        shutil.copyfile(database, untouched)
+        shutil.copyfile(database, migrated)
+        of_older = json.loads(printed.read_text()) if printed.exists() else {}
+        if missing := not of_older.keys() >= set(commands):
+            forms = [OLDER_FORMS.get(command, command) for command in commands]
+            asked = both.submit(run, older, untouched, forms, "--json")
+        write(Path(sys.executable), migrated, "db migrate")
+        of_today = run(Path(sys.executable), migrated, commands, "--json")
+        if missing:
+            of_older = dict(zip(commands, asked.result(), strict=True))
+            printed.write_text(json.dumps(of_older))
+    comparison = Comparison()
+    for command, today in zip(commands, of_today, strict=True):
+        comparison.add(command, values_of(of_older[command]), values_of(today))
+    return comparison
+
+
+def demo(older: Path, database: Path, _shared: Path) -> None:
+    """The sample data."""
+    write(older, database, "quickstart --no-serve")
+
+
+def whole(older: Path, database: Path, shared: Path) -> None:
+    """RAGTruth's answers, of which people labelled every one, and a second person every fifth."""
+    ragtruth(older, database, shared)
+    second = [
+        row | {"annotator": "second", "label": "hallucinated" if number % 7 == 0 else row["label"]}
+        for number, row in enumerate(rows_of(shared, "ragtruth.human")[::5])
+    ]
+    write(
+        older,
+        database,
+        f"import {shared_file(shared, 'ragtruth.human')} --kind grades",
+        f"import {file_of(database, 'second', second)} --kind grades",
+    )
+
+
+def sampled(older: Path, database: Path, shared: Path) -> None:
+    """RAGTruth's answers with the labels of queues: drawn at random by strata, at random, and worst first."""
+    ragtruth(older, database, shared)
+    labels = {row["response_id"]: row for row in rows_of(shared, "ragtruth.human")}
+    for name, options, limit in (
+        ("rates", "--plan rate --n 400 --judge-version track_b_modernbert", 300),
+        ("random", "--all-answers --order random --limit 150 --where query_type=QA", 150),
+        ("worst", "--preset worst", 40),
+        ("differ", "--plan judges --n 120 --judge-version track_b_modernbert --judge-version track_a_deberta", 120),
+    ):
+        file = database.parent / f"{name}.jsonl"
+        write(
+            older,
+            database,
+            f"queue create {name} {options} --assign Mara",
+            f"queue export {name} {shlex.quote(str(file))} --reviewer Mara --limit {limit}",
+        )
+        head, *items = map(json.loads, file.read_text().splitlines())
+        for number, item in enumerate(items):
+            label = labels[item["id"]]
+            item["decision"] = "confirm" if label["label"] == "hallucinated" else "dismiss"
+            item |= {"label": label["label"], "groundedness": label["groundedness"], "seconds": 20 + number % 40}
+        write(older, database, f"queue merge {file_of(database, name, [head, *items])}")
+
+
+def pairs(older: Path, database: Path, shared: Path) -> None:
+    """Pairs with several people: two judges in one order, and one asked two ways in both orders."""
+    write(
+        older,
+        database,
+        f"import {shared_file(shared, 'pandalm.pairwise')} --kind pairs --source pandalm",
+        f"import {shared_file(shared, 'cragc25.responses')} --source cragc25",
+        f"import {shared_file(shared, 'cragc25.pairwise')} --kind pairs --source cragc25",
+    )
+
+
+def scores(older: Path, database: Path, shared: Path) -> None:
+    """Four assistants with a judge's scores, some of whose answers people scored; and a judge that was asked thrice."""
+    answers = rows_of(shared, "cje_arena.responses")
+    files = {
+        "responses": [
+            {key: row[key] for key in ("id", "query", "answer")} | {"model": row["policy"]} for row in answers
+        ],
+        "verdicts": [
+            {"response_id": row["id"], "judge": "scorer", "groundedness": row["judge_score"]}
+            for row in answers
+            if row["judge_score"] is not None
+        ],
+        "grades": [
+            {"response_id": row["id"], "annotator": "people", "groundedness": row["label"]}
+            for row in answers
+            if row["label"] is not None
+        ],
+    }
+    write(
+        older,
+        database,
+        *(f"import {file_of(database, kind, rows)} --kind {kind}" for kind, rows in files.items()),
+        f"import {shared_file(shared, 'prometheus.samples')} --kind repeats --source prometheus",
+    )
+
+
+# Name in equal_figures.txt -> what writes the database.
+DEMO = "demo"
+DATABASES: Mapping[str, Callable[[Path, Path, Path], None]] = {
+    DEMO: demo,
+    "whole": whole,
+    "sampled": sampled,
+    "pairs": pairs,
+    "scores": scores,
+}
+
+
+def ragtruth(older: Path, database: Path, shared: Path) -> None:
+    """Store RAGTruth's answers over twenty weeks, with the verdicts of three detectors."""
+    begin = datetime(2026, 1, 5, tzinfo=UTC)
+    answers = [
+        row | {"asked_at": (begin + timedelta(hours=number * 1.15)).isoformat()}
+        for number, row in enumerate(rows_of(shared, "ragtruth.responses"))
+    ]
+    verdicts = [row for row in rows_of(shared, "ragtruth.judgements") if row["judge"] in DETECTORS]
+    write(
+        older,
+        database,
+        f"import {file_of(database, 'answers', answers)}",
+        f"import {file_of(database, 'verdicts', verdicts)} --kind verdicts",
+    )
+
+
+def shared_file(shared: Path, name: str) -> str:
+    """Return the path of a file of the shared folder, as a command takes it."""
+    return shlex.quote(str(shared.absolute() / "data" / f"{name}.jsonl.gz"))
+
+
+def rows_of(shared: Path, name: str) -> list[dict[str, Any]]:
+    """Read a file of the shared folder."""
+    with gzip.open(shared / "data" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def file_of(database: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Write rows beside a database, and return the path of the file."""
+    file = database.parent / f"{name}.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return shlex.quote(str(file))
+
+
+def report(name: str, comparison: Comparison, unknown: Sequence[str]) -> None:
+    """Print the differences of one database: first those without a known reason."""
+    print(*unknown, sep="\n")
+    for title, table, differing in (("moved", MOVED, comparison.moved), ("gone", GONE, comparison.gone)):
+        for known in table:
+            if count := sum(known.covers(*place) for place in differing):
+                print(f"{title}, known: {count} of {known.command}: {known.path}: {known.reason}")
+    for place, count in sorted(comparison.new.items()):
+        print(f"new: {place} ({count})")
+    for command in comparison.refused:
+        print(f"refused by both: {command}")
+    print(
+        f"{name}: {comparison.commands} commands, {comparison.equal:,} values equal, {len(comparison.moved)} moved, "
+        f"{len(comparison.gone)} gone; {len(unknown)} without a known reason",
+        flush=True,
+    )
+
+
+def write(python: Path, database: Path, *commands: str) -> None:
+    """Run commands that write a database; each must succeed."""
+    for command, (code, _, errors) in zip(commands, run(python, database, commands), strict=True):
+        if code:
+            raise SystemExit(f"{python}: {command}: {errors}")
+
+
+def run(python: Path, database: Path, commands: Sequence[str], *options: str) -> list[Printed]:
+    """Run commands in one process of an installation; return the exit code, the output and the errors of each."""
+    process = subprocess.run(
+        [python, "-c", RUNNER],
+        input=json.dumps([[*shlex.split(command), *options, "--db", str(database)] for command in commands]),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=database.parent,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("JUDGEBOARD_", "OPENAI_"))},
+    )
+    if process.returncode:
+        raise SystemExit(f"{python}: {process.stderr}")
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def values_of(printed: Printed) -> dict[str, Leaf]:
+    """Return the values that a command printed, by path."""
+    code, output, _ = printed
+    return {"exit code": code} | dict(leaves(json.loads(output or "{}")))
+
+
+def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Yield the values of a tree with their paths; sentences are no values."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in NOT_COMPARED:
+                yield from leaves(value, f"{path}.{key}" if path else key)
+    elif isinstance(tree, list):
+        for name, row in zip(names_of(tree), tree, strict=True):
+            if isinstance(row, dict) and "figure" in row:
+                yield from leaves(
+                    row, f"{row['figure']}[{of_slice}]" if (of_slice := row.get("slice")) else row["figure"]
+                )
+            else:
+                yield from leaves(row, f"{path}[{name}]")
+    elif tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree):
+        yield path, tree
+
+
+def names_of(rows: Sequence[object]) -> list[str]:
+    """Return a name for each row of a list: what the row is about, if that tells all rows apart, else its number."""
+    names = [
+        ",".join(str(row[key]) for key in ABOUT if not isinstance(row.get(key), dict | list | None))
+        for row in rows
+        if isinstance(row, dict)
+    ]
+    return names if len(set(names)) == len(rows) else [str(number) for number in range(len(rows))]
+
+
+def today_path(command: str, path: str) -> str:
+    """Return how a path of the older JSON is written today."""
+    for of_command, older, today in RENAMED:
+        if re.match(of_command, command):
+            path = re.sub(older, today, path)
+    return path
+
+
+def without_rows(path: str) -> str:
+    """Return a path without the names of rows."""
+    return re.sub(r"\[.*?\]", "[]", path)
+
+
+def same(older: Leaf, today: Leaf) -> bool:
+    """Whether two values are equal; numbers within the tolerance."""
+    if isinstance(older, int | float) and isinstance(today, int | float) and not isinstance(older, bool):
+        return math.isclose(older, today, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return older == today
+
+
+def commands_by_database(text: str) -> dict[str, list[str]]:
+    """Return the commands of each database, once for each combination of their alternatives."""
+    commands: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.endswith(":"):
+            of_database = commands[line[:-1]] = []
+        elif line and not line.startswith("#"):
+            parts = [
+                part[1:-1].split("|") if part[0] == "[" else [part] for part in re.findall(r"\[.*?\]|[^\[]+", line)
+            ]
+            of_database += [" ".join("".join(chosen).split()) for chosen in product(*parts)]
+    return commands
+
+
+if __name__ == "__main__":
+    sys.exit(main())
