@@ -1,15 +1,14 @@
 """Facts that depend on the texts of an answer alone: they are stored with the answer, for figures of all answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, literal_column, select
+from sqlalchemy import Connection, literal_column, select
 
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.judges.words import only_declines
 from judgeboard.stats.arrays import IntArray
-from judgeboard.store.engine import Store
 from judgeboard.store.statements import AT_ONCE, read_columns, upsert
 from judgeboard.store.tables import ANSWER_FACT, RESPONSE
 
@@ -47,32 +46,22 @@ def are_current(connection: Connection) -> bool:
     return row is None or row.rule_version == RULE_VERSION
 
 
-def refresh_facts(store: Store, progress: Callable[[int, float], None]) -> None:
-    """Compute the facts of answers that lack them, or have those of other rules, by ascending id.
+def refresh_facts(connection: Connection, after: int) -> list[int]:
+    """Compute the facts of answers that lack them, or have those of other rules; return their ids, ascending.
 
-    Each batch is a transaction of its own: a refresh that was killed continues where it stopped. ``progress`` gets the
-    number of answers so far, and the share of the log that is done.
+    They are the next 1,000 such answers with ids above ``after``.
     """
     current = select(ANSWER_FACT.c.response_id).where(
         ANSWER_FACT.c.response_id == RESPONSE.c.id, ANSWER_FACT.c.rule_version == RULE_VERSION
     )
-    query = select(RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer).where(~current.exists())
-    query = query.order_by(RESPONSE.c.id).limit(AT_ONCE)
-    with store.reading() as connection:
-        highest = connection.execute(select(func.max(RESPONSE.c.id))).scalar()
-    refreshed = last_id = 0
-    while True:
-        with store.writing() as connection:
-            answers = connection.execute(query.where(RESPONSE.c.id > last_id)).all()
-            # Only refusals need their passages, which are the longest texts.
-            declining = [row.id for row in answers if row.answer is not None and only_declines(row.answer)]
-            rows = connection.execute(select(RESPONSE.c.id, RESPONSE.c.passages).where(RESPONSE.c.id.in_(declining)))
-            passages = {row.id: row.passages for row in rows}
-            store_facts(connection, [(*row, passages.get(row.id)) for row in answers])
-        if not answers:
-            return
-        refreshed, last_id = refreshed + len(answers), answers[-1].id
-        progress(refreshed, last_id / highest)
+    query = select(RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer).where(RESPONSE.c.id > after, ~current.exists())
+    answers = connection.execute(query.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
+    # Only refusals need their passages, which are the longest texts.
+    declining = [row.id for row in answers if row.answer is not None and only_declines(row.answer)]
+    rows = connection.execute(select(RESPONSE.c.id, RESPONSE.c.passages).where(RESPONSE.c.id.in_(declining)))
+    passages = {row.id: row.passages for row in rows}
+    store_facts(connection, [(*row, passages.get(row.id)) for row in answers])
+    return [row.id for row in answers]
 
 
 def right_refusals(connection: Connection) -> IntArray:

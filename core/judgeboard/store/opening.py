@@ -36,6 +36,7 @@ from judgeboard.store.engine import (
 )
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.outages import reason_of
+from judgeboard.store.responses import last_response_id
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 
@@ -154,7 +155,8 @@ def _file_revision(url: URL, path: Path) -> str | None:
 def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: None) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
 
-    Then compute the facts that answers lack, with ``progress`` (`refresh_facts`).
+    Then compute the facts that answers lack, in batches that are transactions of their own: an upgrade that was killed
+    continues where it stopped. ``progress`` gets the number of answers so far, and the share of the log that is done.
 
     Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
     """
@@ -169,7 +171,16 @@ def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: No
             run_upgrade(connection)
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {reason_of(error)}") from error
-    refresh_facts(store, progress)
+    with store.reading() as connection:
+        newest = last_response_id(connection)
+    refreshed = last_id = 0
+    while last_id < newest:
+        with store.writing() as connection:
+            ids = refresh_facts(connection, last_id)
+        if not ids:
+            break
+        refreshed, last_id = refreshed + len(ids), ids[-1]
+        progress(refreshed, last_id / newest)
     return before
 
 
