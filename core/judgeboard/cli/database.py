@@ -1,6 +1,9 @@
 """The group `db` (the schema, the indexes, the events and the texts of a database), and `doctor`."""
 
 import json
+import resource
+import sys
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -118,14 +121,32 @@ def _event_line(event: "StoredEvent") -> str:
 
 @options.command("judgeboard db migrate --db data/judgeboard.db", group=db_command, json=False)
 def db_migrate() -> None:
-    """Migrate the database to the schema of this version. Creates the database if it is missing."""
+    """Migrate the database to the schema of this version. Creates the database if it is missing.
+
+    Then it computes facts about answers that figures need, such as which ones are refusals. This takes about a minute
+    for a million answers. If it is interrupted, run it again: it continues where it stopped.
+    """
     from judgeboard.store.engine import Store, connect, database_url
     from judgeboard.store.migrations import HEAD
     from judgeboard.store.opening import upgrade
 
     with closing(Store(connect(database_url(options.chosen_database()), create=True))) as store:
-        before = upgrade(store)
+        begun, answers = time.perf_counter(), 0
+
+        def show(done: int, share: float) -> None:
+            nonlocal answers
+            answers = done
+            update(completed=share, total=1, units=done)
+
+        with options.progress("facts of answers", "{task.fields[units]:,} answers", units=0) as update:
+            before = upgrade(store, show)
         click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
+        if answers:
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+            seconds = time.perf_counter() - begun
+            click.echo(
+                f"facts of {counted(answers, 'answer')} stored in {seconds:,.0f} s, with {memory:,.0f} MiB of memory"
+            )
 
 
 @options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)

@@ -16,6 +16,7 @@ from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.rates import Stratum
 from judgeboard.stats.thresholds import equal_chances
+from judgeboard.store.answer_facts import right_refusals
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
@@ -24,7 +25,6 @@ from judgeboard.store.strata import (
     evidence_groups,
     gives_labels,
     judged_answers,
-    right_refusals,
 )
 
 DECIMALS = 9  # scores that are closer count as equal
@@ -200,8 +200,8 @@ def load_sample(
 
     Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
     if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, the evidence groups of
-    all answers are read, and which answers the rule low_groundedness excuses. This takes longer, because it reads
-    the texts of the answers. ``loaded`` are the answers of the first version if they are known already.
+    all answers are read, and which answers the rule low_groundedness excuses. ``loaded`` are the answers of the first
+    version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
@@ -222,7 +222,7 @@ def load_sample(
         excuses = ["confident verdicts"] if least <= 1 else []
         if in_force.excuse_refusals:
             excuses.insert(0, "refusals without a fitting passage")
-            excused |= np.isin(answers.response_ids, right_refusals(connection, versions[0].id))
+            excused |= np.isin(answers.response_ids, right_refusals(connection))
     types = answers.query_types
     low = badness >= flag_from(cuts_of(cuts, types))
     judged = JudgedScores(

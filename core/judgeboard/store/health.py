@@ -28,6 +28,7 @@ from judgeboard.store.statements import (
     record_of,
 )
 from judgeboard.store.tables import (
+    ANSWER_FACT,
     COMPARISON,
     CURRENT,
     EVENT,
@@ -178,8 +179,9 @@ def cost_sums(connection: Connection, version_id: int) -> RatioSums:
 
 def answer_facts(connection: Connection, response_ids: IntArray) -> tuple[FloatArray, TextColumn]:
     """Return lengths in characters (NaN: forgotten) and generator models ("": unknown) of answers, in their order."""
-    columns = cast(func.length(RESPONSE.c.answer), Float), func.coalesce(RESPONSE.c.generator_model, "")
-    query = select(RESPONSE.c.id, *columns).where(RESPONSE.c.id.in_(listed(connection, response_ids.tolist())))
+    columns = cast(ANSWER_FACT.c.length, Float), func.coalesce(RESPONSE.c.generator_model, "")
+    query = select(RESPONSE.c.id, *columns).join(ANSWER_FACT, isouter=True)
+    query = query.where(RESPONSE.c.id.in_(listed(connection, response_ids.tolist())))
     ids, lengths, models = read_columns(connection, query.order_by(RESPONSE.c.id))
     rows = np.searchsorted(ids, response_ids)
     return lengths[rows], models.at(rows)
@@ -292,9 +294,9 @@ def scored_lengths(connection: Connection, version_id: int) -> ScoredAnswers:
     """Return the newest logged answers that a version scored, with their lengths."""
     newest = _newest(version_id)
     query = (
-        select(*_measures(newest), newest.c.evidence_group, cast(func.length(RESPONSE.c.answer), Float))
-        .join_from(newest, RESPONSE, RESPONSE.c.id == newest.c.response_id)
-        .where(RESPONSE.c.answer.is_not(None))
+        select(*_measures(newest), newest.c.evidence_group, cast(ANSWER_FACT.c.length, Float))
+        .join_from(newest, ANSWER_FACT, ANSWER_FACT.c.response_id == newest.c.response_id)
+        .where(ANSWER_FACT.c.length.is_not(None))
     )
     *measures, groups, lengths = read_columns(connection, query)
     return ScoredAnswers(_named(measures), lengths, groups)

@@ -22,6 +22,7 @@ from judgeboard.errors import (
 )
 from judgeboard.formats.files import is_database
 from judgeboard.registry.plugins import metadata_of_packages
+from judgeboard.store.answer_facts import are_current, refresh_facts
 from judgeboard.store.engine import (
     BESIDE,
     BUSY_SECONDS,
@@ -35,6 +36,7 @@ from judgeboard.store.engine import (
 )
 from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.outages import reason_of
+from judgeboard.store.responses import last_response_id
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 
@@ -76,7 +78,10 @@ def _remove_without_schema(store: Store) -> None:
 
 
 def check_usable(store: Store) -> None:
-    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be read."""
+    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be read.
+
+    It is also SchemaMismatch if an answer lacks its facts, as after an upgrade that was killed.
+    """
     url = store.engine.url
     # To open a missing SQLite file would create it.
     gone = store.is_sqlite and not Path(str(url.database)).exists()
@@ -85,6 +90,12 @@ def check_usable(store: Store) -> None:
         raise MissingDatabase(missing(url))
     if revision != HEAD:
         raise SchemaMismatch(_mismatch(store, revision))
+    with store.reading() as connection:
+        if not are_current(connection):
+            raise SchemaMismatch(
+                f"{_place(store)} lacks facts about answers that this program reads: "
+                f"run `judgeboard db migrate --db {_place(store)}`"
+            )
 
 
 def current_revision(store: Store) -> str | None:
@@ -141,8 +152,11 @@ def _file_revision(url: URL, path: Path) -> str | None:
     return revision
 
 
-def upgrade(store: Store) -> str | None:
+def upgrade(store: Store, progress: Callable[[int, float], None] = lambda *_: None) -> str | None:
     """Create or upgrade the schema in one transaction; return its previous revision.
+
+    Then compute the facts that answers lack, in batches that are transactions of their own: an upgrade that was killed
+    continues where it stopped. ``progress`` gets the number of answers so far, and the share of the log that is done.
 
     Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
     """
@@ -157,11 +171,25 @@ def upgrade(store: Store) -> str | None:
             run_upgrade(connection)
     except (OperationalError, ProgrammingError) as error:
         raise BadInput(f"cannot migrate {store.shown_url}: {reason_of(error)}") from error
+    with store.reading() as connection:
+        newest = last_response_id(connection)
+    refreshed = last_id = 0
+    while last_id < newest:
+        with store.writing() as connection:
+            ids = refresh_facts(connection, last_id)
+        if not ids:
+            break
+        refreshed, last_id = refreshed + len(ids), ids[-1]
+        progress(refreshed, last_id / newest)
     return before
 
 
+def _place(store: Store) -> str:
+    return str(store.engine.url.database) if store.is_sqlite else store.shown_url
+
+
 def _mismatch(store: Store, revision: str) -> str:
-    place = store.engine.url.database if store.is_sqlite else store.shown_url
+    place = _place(store)
     if not _REVISION.fullmatch(revision):
         return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
     if revision > HEAD:

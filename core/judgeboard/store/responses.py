@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func
 from judgeboard.domain import LOG_FIELDS, Feedback, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
+from judgeboard.store.answer_facts import store_facts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
@@ -145,13 +146,16 @@ def find_contents(connection: Connection, keys: Collection[tuple[str, str]]) -> 
 def insert_responses(
     connection: Connection, hashed: Mapping[tuple[str, str], tuple[Response, str]], batch_id: int | None, now: datetime
 ) -> dict[tuple[str, str], int]:
-    """Insert responses with their content hashes; return the ids of those that were not stored yet."""
+    """Insert responses with their content hashes and facts; return the ids of those that were not stored yet."""
     statement = insert_or_skip(connection, RESPONSE, "source", "external_id")
     rows = [_response_row(response, hash_, batch_id, now) for response, hash_ in hashed.values()]
     if first_id := _first_free_id(connection):
         rows = [row | {"id": id_} for id_, row in enumerate(rows, first_id)]
     inserted = connection.execute(statement.returning(RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.id), rows)
-    return {(source, external_id): id_ for source, external_id, id_ in inserted}
+    ids = {(source, external_id): id_ for source, external_id, id_ in inserted}
+    new = ((id_, hashed[key][0]) for key, id_ in ids.items())
+    store_facts(connection, [(id_, response.query, response.answer, response.passages) for id_, response in new])
+    return ids
 
 
 def _first_free_id(connection: Connection) -> int | None:

@@ -21,8 +21,6 @@ from sqlalchemy import (
 
 from judgeboard.domain import Decision, FlagState, ItemState, Label, QueueOrder, ResponseKind, Status
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
-from judgeboard.judges.evidence_alignment import is_right_refusal
-from judgeboard.judges.words import only_declines
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.sample_size import allocated
@@ -125,26 +123,6 @@ def evidence_groups(connection: Connection, version_id: int, response_ids: IntAr
     ids, groups = read_columns(connection, columns.where(named, CURRENT.c.judge_version_id == version_id))
     found: IntArray = groups[np.searchsorted(ids, response_ids)]
     return found
-
-
-def right_refusals(connection: Connection, version_id: int) -> IntArray:
-    """Return the ids, ascending, of answers with a verdict of this version that refuse for a good reason.
-
-    Such an answer only declines, and no passage fits its question (`is_right_refusal`).
-    """
-    judged = select(CURRENT.c.response_id).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
-    answers = select(RESPONSE.c.id, RESPONSE.c.answer).where(
-        RESPONSE.c.id.in_(judged), RESPONSE.c.answer.is_not(None), RESPONSE.c.query.is_not(None)
-    )
-    declining: list[int] = []
-    # The passages are read only of answers that decline, because they are the longest texts.
-    for rows in connection.execute(answers, execution_options={"yield_per": _READ_AT_ONCE}).partitions():
-        declining += [row.id for row in rows if only_declines(row.answer)]
-    texts = select(RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages).where(
-        RESPONSE.c.id.in_(listed(connection, declining))
-    )
-    found = [row.id for row in connection.execute(texts) if is_right_refusal(row.query, row.answer, row.passages)]
-    return np.sort(np.array(found, dtype=np.int64))
 
 
 def gives_labels(connection: Connection, version_id: int) -> bool:

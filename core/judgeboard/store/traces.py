@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Feedback, JudgeInput, Response
+from judgeboard.store.answer_facts import store_facts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -263,7 +264,10 @@ def store_outcomes(connection: Connection, outcomes: Sequence[TraceOutcome]) -> 
 def complete_response(connection: Connection, response_id: int, response: Response) -> bool:
     """Replace the content of a response that came by a trace, unless something refers to it; return whether it did."""
     changed = update(RESPONSE).where(RESPONSE.c.id == response_id, text(unread("response.id")))
-    return connection.execute(changed.values(completed_row(response))).rowcount == 1
+    if connection.execute(changed.values(completed_row(response))).rowcount == 0:
+        return False
+    store_facts(connection, [(response_id, response.query, response.answer, response.passages)])
+    return True
 
 
 def inputs_to_judge(store: Store, response_ids: Sequence[int]) -> dict[int, JudgeInput]:

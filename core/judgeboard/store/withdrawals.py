@@ -27,6 +27,7 @@ from judgeboard.store.runs import IMPORT, RECEIVED
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
 from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
 from judgeboard.store.tables import (
+    ANSWER_FACT,
     CURRENT,
     EVENT,
     FEEDBACK,
@@ -60,6 +61,7 @@ _RECORDED = tuple(table for table in METADATA.tables.values() if row_of(table).i
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 # Earlier versions of Judgeboard imported the other kinds too.
 _WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
+_COMPUTED = {ANSWER_FACT.name, CURRENT.name}  # from other rows, so they need no copy
 MOST_NAMED = 5  # latest imports in a message
 _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
 
@@ -165,7 +167,7 @@ class _Undo:
         self.kept = kept
 
     def result(self) -> ImportUndo:
-        rows = {name: len(keys) for name, keys in sorted(self.reached.items()) if keys and name != CURRENT.name}
+        rows = {name: len(keys) for name, keys in sorted(self.reached.items()) if keys and name not in _COMPUTED}
         return ImportUndo(self.batch, rows, tuple(sorted(self._kept_ids())))
 
     def withdraw(self, now: datetime) -> None:
@@ -274,7 +276,7 @@ class _Undo:
         about: dict[tuple[str, Any], tuple[int | None, int | None]] = {}
         tables = [table for table in METADATA.sorted_tables if reached.get(table.name)]
         for table in tables:
-            if table is not CURRENT:
+            if table.name not in _COMPUTED:
                 self._copy(table, reached[table.name], about, now)
         for table in reversed(tables):
             _delete(connection, table, reached[table.name])

@@ -6,6 +6,7 @@ Domain objects are validated before they are stored; the CHECK constraints repea
 
 from judgeboard.registry.methods import load_method_tables
 from judgeboard.store.tables.answers import (
+    ANSWER_FACT,
     CURRENT,
     FEEDBACK,
     FLAG,
@@ -88,6 +89,7 @@ __all__ = [
     "ALERT_EVENT",
     "ALERT_RULE",
     "ANCHOR_JUDGMENT",
+    "ANSWER_FACT",
     "API_KEY",
     "BEGINNINGS",
     "COMMENT",

@@ -94,6 +94,24 @@ class Response(Stored, table=True):
 RESPONSE = table_of(Response)
 
 
+class AnswerFact(Row, table=True):
+    """Facts that depend on the texts of an answer alone, by one version of the rules; null if it is forgotten."""
+
+    is_free = True
+
+    response_id: int = column(BigId, refers="response", primary_key=True)
+    rule_version: int
+    is_right_refusal: bool | None = column(
+        forgotten=True, comment="It only declines, and no passage fits its question."
+    )
+    length: int | None = column(forgotten=True, comment="In characters.")
+
+    __table_args__ = (Index("ix_answer_fact_right_refusal", "response_id", **partial("is_right_refusal")),)
+
+
+ANSWER_FACT = table_of(AnswerFact)
+
+
 class UserFeedback(Stored, table=True):
     """Feedback of the assistant's user on a response, on its original scale."""
 
