@@ -38,6 +38,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
+from judgeboard.measure.sample import answers_of
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
@@ -46,7 +47,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import HALLUCINATED, graded_reviews
 from judgeboard.store.hidden_rows import count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
-from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
 from judgeboard.store.strata import (
     BAD,
@@ -55,11 +56,8 @@ from judgeboard.store.strata import (
     JudgedAnswers,
     RandomOrder,
     count_log,
-    drawn_answers,
-    judged_answers,
     judged_until,
     open_in_random_order,
-    picked_answers,
     reviewed_in_random_order,
     undecided_answers,
 )
@@ -242,12 +240,10 @@ class LabelledAnswers:
         implied_labels: bool = True,
         majority: PeopleValues | None = None,
         scores: bool = True,
-        groups: bool = True,
     ) -> None:
         """Load them with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
 
-        Without ``scores`` or evidence ``groups``, these are not read, which is faster. Scores are not needed for a
-        share; groups are not needed for ``sample(by_group=False)``.
+        Without ``scores``, verdicts stand for them, as a share needs.
         """
         self.grade = grade
         self.version = version
@@ -260,10 +256,12 @@ class LabelledAnswers:
         of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
         graded = self._grades.response_ids, of_gold
         people = people_values(reviews, scale) if majority is None else majority
-        cuts = thresholds(connection).cuts
-        score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
-        of_version = None if version is None else version.id
-        answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
+        answers = answers_of(connection, None if version is None else version.id, where)
+        if grade == "quality":
+            qualities = answers.qualities
+            answers = replace(answers, scores=np.where(qualities > 0, qualities, np.nan))
+        elif grade == "label" and not scores:
+            answers = replace(answers, scores=np.full(len(answers.scores), np.nan))
         made = answers_of_prompts(connection, () if version is None else (version.id,))
         shown = np.isin(answers.response_ids, made.both)
         self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
@@ -279,8 +277,8 @@ class LabelledAnswers:
         self._tied = np.isin(ids, tied) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
         self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
-        self.picked: BoolArray = np.isin(ids, picked_answers(connection))
-        self.drawn: BoolArray = np.isin(ids, drawn_answers(connection))
+        self.picked: BoolArray = self.answers.picked
+        self.drawn: BoolArray = self.answers.drawn
         self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._within: list[tuple[BoolArray, BoolArray, bool]] = []

@@ -11,6 +11,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import excused_confidence, sampling_number
 from judgeboard.measure.all_answers import what_to_label
 from judgeboard.measure.ratings import cuts_of
+from judgeboard.measure.sample import answers_of
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
@@ -23,7 +24,6 @@ from judgeboard.store.strata import (
     JudgedAnswers,
     evidence_groups,
     gives_labels,
-    judged_answers,
     right_refusals,
 )
 
@@ -206,8 +206,8 @@ def load_sample(
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
     cuts = in_force.cuts
-    first = loaded or LabelledAnswers(connection, versions[0], groups=flags)
-    judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
+    first = loaded or LabelledAnswers(connection, versions[0])
+    judges = [first.answers, *(answers_of(connection, each.id) for each in versions[1:])]
     badness = _mean_badness(judges)
     scored = ~np.isnan(badness)
     if not scored.any():
