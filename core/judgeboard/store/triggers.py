@@ -20,7 +20,7 @@ _NOTED = {
     **dict.fromkeys((tables.QUEUE, tables.SKIP, tables.SETTING, tables.EVENT), None),
 }
 """What figures of answers read: these tables, each with the column of the answer, if figures of one answer change."""
-_MOST_CHANGES = 100_000
+MOST_CHANGES = 100_000
 
 
 def install_guards(connection: Connection) -> None:
@@ -103,7 +103,7 @@ def _note(table: str, column: str | None, dialect: str) -> list[str]:
 _TRIM_SQLITE = (
     "DROP TRIGGER IF EXISTS trim_change",
     (
-        f"CREATE TRIGGER trim_change AFTER INSERT ON change WHEN NEW.id % {_MOST_CHANGES} = 0 BEGIN "  # noqa: S608
+        f"CREATE TRIGGER trim_change AFTER INSERT ON change WHEN NEW.id % {MOST_CHANGES} = 0 BEGIN "  # noqa: S608
         "DELETE FROM change WHERE id < NEW.id; UPDATE change SET response_id = NULL WHERE id = NEW.id; END"
     ),
 )
@@ -116,7 +116,7 @@ _TRIM_POSTGRESQL = (
     "DROP TRIGGER IF EXISTS trim_change ON change",
     (
         "CREATE TRIGGER trim_change BEFORE INSERT ON change "
-        f"FOR EACH ROW WHEN (NEW.id % {_MOST_CHANGES} = 0) EXECUTE FUNCTION trim_change()"
+        f"FOR EACH ROW WHEN (NEW.id % {MOST_CHANGES} = 0) EXECUTE FUNCTION trim_change()"
     ),
 )
 
