@@ -20,12 +20,7 @@ from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
-from judgeboard.store.strata import (
-    JudgedAnswers,
-    evidence_groups,
-    gives_labels,
-    right_refusals,
-)
+from judgeboard.store.strata import JudgedAnswers, gives_labels, right_refusals
 
 DECIMALS = 9  # scores that are closer count as equal
 MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
@@ -100,7 +95,7 @@ class ScoredLabels(Columns):
 class JudgedScores(Columns):
     """The badness of all answers that have a score; columns are as in `ScoredLabels`.
 
-    ``groups`` are 0 and no answer is ``excused`` if these were not read.
+    No answer is ``excused`` if this was not read.
     """
 
     response_ids: IntArray
@@ -199,9 +194,9 @@ def load_sample(
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
     Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
-    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, the evidence groups of
-    all answers are read, and which answers the rule low_groundedness excuses. This takes longer, because it reads
-    the texts of the answers. ``loaded`` are the answers of the first version if they are known already.
+    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, it is read which answers
+    the rule low_groundedness excuses. This takes longer, because it reads the texts of the answers. ``loaded`` are the
+    answers of the first version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
@@ -234,7 +229,7 @@ def load_sample(
     has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
     labels = ScoredLabels(
         ids,
-        evidence_groups(connection, versions[0].id, ids),
+        of_labels.groups,
         of_labels.badness,
         of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
         sampled.labels.values > 0,

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.queues import ANSWERS, Queue, list_queues
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
@@ -56,7 +58,7 @@ _NO_SCORE = -1
 _STEPS = 1e9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgedAnswers(Columns):
     """Logged answers that a judge version was asked about, one row each.
 
@@ -75,14 +77,17 @@ class JudgedAnswers(Columns):
     drawn: BoolArray
     query_types: TextColumn
 
-    def with_answers(self, response_ids: IntArray, answers: "JudgedAnswers") -> "JudgedAnswers":
-        """Return the rows of answers that changed, with these ids (ascending), replaced by those of ``answers``."""
-        both = self.at(~among(self.response_ids, response_ids)).plus(answers)
-        return both.in_order()
+    @cached_property
+    def groups(self) -> IntArray:
+        """The evidence groups as small numbers."""
+        return np.unique(self.evidence_groups, return_inverse=True)[1]
 
-    def in_order(self) -> "JudgedAnswers":
-        """Return the rows by ascending id."""
-        rows = self.at(np.argsort(self.response_ids, kind="stable"))
+    def with_answers(self, response_ids: IntArray, answers: "JudgedAnswers") -> "JudgedAnswers":
+        """Return the rows with those of answers that changed, with these ids (ascending), replaced by ``answers``."""
+        stay = np.flatnonzero(~among(self.response_ids, response_ids))
+        places = np.searchsorted(self.response_ids[stay], answers.response_ids)
+        order = np.insert(stay, places, len(self.response_ids) + np.arange(len(places)))  # faster than a sort
+        rows = self.plus(answers).at(order)
         return replace(rows, query_types=rows.query_types.without_unused())
 
 
@@ -139,16 +144,6 @@ def judged_answers(
     )
 
 
-def evidence_groups(connection: Connection, version_id: int, response_ids: IntArray) -> IntArray:
-    """Return the evidence group of each answer; each has a usable judgment of this version."""
-    # From the verdicts, because an index has their groups; a response has its group behind its long texts.
-    columns = select(CURRENT.c.response_id, CURRENT.c.evidence_group).order_by(CURRENT.c.response_id)
-    named = CURRENT.c.response_id.in_(listed(connection, response_ids.tolist()))
-    ids, groups = read_columns(connection, columns.where(named, CURRENT.c.judge_version_id == version_id))
-    found: IntArray = groups[np.searchsorted(ids, response_ids)]
-    return found
-
-
 def right_refusals(connection: Connection, version_id: int) -> IntArray:
     """Return the ids, ascending, of answers with a verdict of this version that refuse for a good reason.
 
@@ -188,15 +183,18 @@ def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -
     response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
     picked, drawn = (np.isin(response_ids, flagged) for flagged in _flagged(connection, ids))
     qualities = packed >> 2 & 7
-    return JudgedAnswers(response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types).in_order()
+    answers = JudgedAnswers(response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types)
+    return answers.at(np.argsort(response_ids))
 
 
 def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, IntArray]:
     """Return the answers that a rule other than the random sample flagged, once per flag, and those drawn."""
-    among_ids = () if ids is None else (FLAG.c.response_id.in_(listed(connection, ids.tolist())),)
-    drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value
-    query = select(FLAG.c.query_type, FLAG.c.response_id).where(*among_ids)
-    picked_ids, drawn_ids = (read_numbers(connection, query.where(each))[1][0] for each in (PICKED, and_(*drawn)))
+    query = select(FLAG.c.query_type, FLAG.c.response_id)
+    if ids is not None:  # SQLite would otherwise read all flags by the index of their share
+        of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
+        query = by_index(of_ids, FLAG, "ix_flag_response")
+    drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value)
+    picked_ids, drawn_ids = (read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn))
     return picked_ids, drawn_ids
 
 
