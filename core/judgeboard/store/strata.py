@@ -125,6 +125,8 @@ def judged_answers(
         # A whole number of steps, because whole numbers are read fast. Closer scores count as equal.
         func.coalesce(cast(func.round(CURRENT.c.groundedness * _STEPS), BigInteger), _NO_SCORE),
     ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *among_ids(CURRENT.c.response_id))
+    if ids is not None:  # SQLite would otherwise read all verdicts in the order of query types
+        usable = by_index(usable, CURRENT, "ix_current_judgment_response")
     answered = CURRENT.c.response_id == JUDGMENT.c.response_id, CURRENT.c.judge_version_id == version_id
     failed = select(JUDGMENT.c.response_id).where(
         JUDGMENT.c.judge_version_id == version_id,
