@@ -32,7 +32,7 @@ from judgeboard.measure.choice import By, GradeName, Of, Unit
 from judgeboard.measure.label_plans import LabelPlan, Question
 from judgeboard.measure.periods import Period
 from judgeboard.measure.plans import plan_labels, plan_versions
-from judgeboard.measure.rates import RateResult, measure_rate
+from judgeboard.measure.rates import Rate, measure_rate
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.thresholds import AIMS, Goal, ThresholdResult, measure_threshold
 from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
@@ -281,7 +281,7 @@ class Board(AbstractContextManager["Board"]):
         where: Where = None,
         grade: GradeName | None = None,
         labels_from: Where = None,
-    ) -> RateResult:
+    ) -> Rate:
         """Estimate how many of all answers are bad, or their mean grade (`measure_rate`)."""
         return measure_rate(
             self._seen(),

@@ -14,10 +14,10 @@ from sqlalchemy import text
 
 from judgeboard.cli.app import run
 from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.sample import answers_of
 from judgeboard.measure.trend import Panel, Point, trend
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
-from judgeboard.store.strata import drawn_answers, picked_answers
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 WEEKS_BEFORE = 7
@@ -117,7 +117,8 @@ def test_commands_of_random_labels_show_a_figure(
 
 def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue(judged: Store) -> None:
     with judged.reading() as connection:
-        alone = set(drawn_answers(connection).tolist()) - set(picked_answers(connection).tolist())
+        answers = answers_of(connection, None)
+        alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
         graded = set(connection.execute(text("SELECT response_id FROM review WHERE label IS NOT NULL")).scalars())
         waiting = set(connection.execute(text("SELECT response_id FROM flag WHERE state = 'open'")).scalars())
         worth = flags_worth(connection)

@@ -16,6 +16,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.registry.methods import ENTRY_POINTS
 from judgeboard.registry.plugins import has_plugins
+from judgeboard.reports.terminal import progress
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -138,7 +139,7 @@ def db_migrate() -> None:
             answers = done
             update(completed=share, total=1, units=done)
 
-        with options.progress("facts of answers", "{task.fields[units]:,} answers", units=0) as update:
+        with progress("facts of answers", "{task.fields[units]:,} answers", units=0) as update:
             before = upgrade(store, show)
         click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
         if answers:

@@ -103,10 +103,10 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
 
 def _decide_samples(store: "Store", folder: Path) -> None:
     """Confirm or dismiss the graded answers that only the random sample selected, so that they leave the queue."""
+    from judgeboard.measure.sample import answers_of
     from judgeboard.people.roster import ensure_reviewer
     from judgeboard.reviews.bulk import decide_many
     from judgeboard.store.responses import responses_named
-    from judgeboard.store.strata import drawn_answers, picked_answers
 
     labels: dict[str, set[str]] = {}
     for file in ("grades.jsonl.gz", RANDOM_GRADES):
@@ -114,7 +114,8 @@ def _decide_samples(store: "Store", folder: Path) -> None:
             if "label" in row:
                 labels.setdefault(row["response_id"], set()).add(row["label"])
     with store.reading() as connection:
-        alone = set(drawn_answers(connection).tolist()) - set(picked_answers(connection).tolist())
+        answers = answers_of(connection, None)
+        alone = set(answers.response_ids[answers.drawn & ~answers.picked].tolist())
         named = responses_named(connection, labels)
     lead = ensure_reviewer(store, "page", "Ines")
     for decision, label in ((Decision.CONFIRM, Label.HALLUCINATED), (Decision.DISMISS, Label.GROUNDED)):

@@ -339,7 +339,7 @@ def _by_other_grade(
 
 
 def _representative(connection: Connection, version: StoredVersion, grade: GradeName) -> IntArray:
-    return evenly_sampled(LabelledAnswers(connection, version, grade=grade, scores=False, groups=False))
+    return evenly_sampled(LabelledAnswers(connection, version, grade=grade, scores=False))
 
 
 def _with_facts(

@@ -56,7 +56,6 @@ from judgeboard.store.alerts import Alarm, list_alarms
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.overview import asked_days
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import BAD, UNUSABLE
 from judgeboard.text import utc_day
@@ -184,14 +183,12 @@ def dated_answers(
     One query type alone is all answers. The second value are the answers without a plausible date.
     """
     labelled = LabelledAnswers(connection, version)
-    ids, names = labelled.answers.response_ids, labelled.answers.query_types
-    known, known_days = asked_days(connection)
-    days, plausible = known_days[np.searchsorted(known, ids)], PlausibleDays.at(now)
+    names, days, plausible = labelled.answers.query_types, labelled.answers.days, PlausibleDays.at(now)
     left_out = tuple(without_date(counts_by_day(days), plausible))
     days = np.where(plausible.misdated(days), MISDATED, days)
     rows = {name: np.flatnonzero(names.codes == code) for code, name in enumerate(names.names)}
     types = sorted((name for name in rows if len(rows[name])), key=lambda name: (-len(rows[name]), name))
-    parts = {ALL_ANSWERS: np.arange(len(ids))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
+    parts = {ALL_ANSWERS: np.arange(len(days))} | ({name: rows[name] for name in types} if len(types) > 1 else {})
     dated = {name: DatedAnswers(labelled, part, days[part]) for name, part in parts.items()}
     return dated, left_out
 

@@ -38,7 +38,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
+from judgeboard.measure.sample import answers_of
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints, renumbered
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, ratings_of
@@ -46,7 +47,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import HALLUCINATED, graded_reviews
 from judgeboard.store.hidden_rows import count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
-from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, any_row
 from judgeboard.store.strata import (
     BAD,
@@ -55,11 +56,8 @@ from judgeboard.store.strata import (
     JudgedAnswers,
     RandomOrder,
     count_log,
-    drawn_answers,
-    judged_answers,
     judged_until,
     open_in_random_order,
-    picked_answers,
     reviewed_in_random_order,
     undecided_answers,
 )
@@ -228,6 +226,7 @@ class ReviewedInQueues(NamedTuple):
 class LabelledAnswers:
     """Answers with their labels, loaded once; `sample` returns the sampled labels of all or of some of them.
 
+    ``groups`` are evidence groups as small numbers.
     ``picked`` are the answers that a rule other than the random sample flagged, ``drawn`` those of the random sample.
     ``in_random_order`` are those reviewed in a queue in random order that was drawn from all answers.
     """
@@ -242,12 +241,10 @@ class LabelledAnswers:
         implied_labels: bool = True,
         majority: PeopleValues | None = None,
         scores: bool = True,
-        groups: bool = True,
     ) -> None:
         """Load them with people's labels: gold labels, else people combined; or the ``majority`` in place of both.
 
-        Without ``scores`` or evidence ``groups``, these are not read, which is faster. Scores are not needed for a
-        share; groups are not needed for ``sample(by_group=False)``.
+        Without ``scores``, verdicts stand for them, as a share needs.
         """
         self.grade = grade
         self.version = version
@@ -260,13 +257,20 @@ class LabelledAnswers:
         of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
         graded = self._grades.response_ids, of_gold
         people = people_values(reviews, scale) if majority is None else majority
-        cuts = thresholds(connection).cuts
-        score = ("quality" if grade == "quality" else "groundedness") if scores or grade != "label" else None
-        of_version = None if version is None else version.id
-        answers = judged_answers(connection, of_version, cuts, where, score, groups=groups)
+        answers = answers_of(connection, None if version is None else version.id, where)
+        groups, asked = answers.groups, len(answers.response_ids)
+        if grade == "quality":
+            qualities = answers.qualities
+            answers = replace(answers, scores=np.where(qualities > 0, qualities, np.nan))
+        elif grade == "label" and not scores:
+            answers = replace(answers, scores=np.full(len(answers.scores), np.nan))
         made = answers_of_prompts(connection, () if version is None else (version.id,))
         shown = np.isin(answers.response_ids, made.both)
-        self.answers: JudgedAnswers = answers.at(~shown) if shown.any() else answers
+        of_prompts = answers.response_ids[shown]
+        if len(of_prompts):
+            answers, groups = answers.at(~shown), groups[~shown]
+        self.answers: JudgedAnswers = answers
+        self.groups: IntArray = groups
         ids = self.answers.response_ids
         # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
         self.labelled: BoolArray = np.isin(ids, people.response_ids)
@@ -279,19 +283,18 @@ class LabelledAnswers:
         self._tied = np.isin(ids, tied) & ~self.labelled
         self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
         self._skipped = np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
-        self.picked: BoolArray = np.isin(ids, picked_answers(connection))
-        self.drawn: BoolArray = np.isin(ids, drawn_answers(connection))
+        self.picked: BoolArray = self.answers.picked
+        self.drawn: BoolArray = self.answers.drawn
         self.in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._flags_in_random_order: BoolArray = np.zeros(len(ids), dtype=np.bool_)
         self._within: list[tuple[BoolArray, BoolArray, bool]] = []
         self._could_be_drawn: list[BoolArray] = []
         self._read_random_orders(connection, where)
-        of_prompts = answers.response_ids[shown]
         not_judged = (
             len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
         )
         self.left_out = {
-            "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
+            "not_judged": 0 if version is None else count_log(connection, where) - asked,
             "hidden": self.few_hidden,
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
@@ -390,9 +393,9 @@ class LabelledAnswers:
         flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
         scores = self._scores(answers, has_score)
-        groups = self._groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
+        groups = self.groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
         if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
-            groups = np.unique(groups, return_inverse=True)[1]
+            groups = renumbered(groups)
         hidden = self.hidden(len(strata))
         size = len(kept) + bool(hidden)
         population, labels = _summed_with_hidden(hidden, strata, scores, groups, len(kept), sampled, values[sampled])
@@ -469,7 +472,7 @@ class LabelledAnswers:
         ``is_bad`` tells which answers these are (default: by the verdicts).
         """
         rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
-        groups = np.unique(self._groups[rows], return_inverse=True)[1]
+        groups = renumbered(self.groups[rows])
         bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
         nothing = np.zeros(len(rows), dtype=np.bool_)
         return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
@@ -537,10 +540,6 @@ class LabelledAnswers:
         """Which answers open queues in random order wait for, by the name of the queue."""
         ids = self.answers.response_ids
         return {name: np.isin(ids, waiting) for name, waiting in open_in_random_order(self._connection).items()}
-
-    @cached_property
-    def _groups(self) -> IntArray:
-        return np.unique(self.answers.evidence_groups, return_inverse=True)[1]
 
     @cached_property
     def _type_names(self) -> npt.NDArray[np.str_]:

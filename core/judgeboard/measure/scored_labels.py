@@ -11,6 +11,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import excused_confidence, sampling_number
 from judgeboard.measure.all_answers import what_to_label
 from judgeboard.measure.ratings import cuts_of
+from judgeboard.measure.sample import answers_of
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
@@ -20,12 +21,7 @@ from judgeboard.store.answer_facts import right_refusals
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
-from judgeboard.store.strata import (
-    JudgedAnswers,
-    evidence_groups,
-    gives_labels,
-    judged_answers,
-)
+from judgeboard.store.strata import JudgedAnswers, gives_labels
 
 DECIMALS = 9  # scores that are closer count as equal
 MOST_UNLABELLED = 0.05  # share of the judged answers in strata without a label, above which figures are not available
@@ -100,7 +96,7 @@ class ScoredLabels(Columns):
 class JudgedScores(Columns):
     """The badness of all answers that have a score; columns are as in `ScoredLabels`.
 
-    ``groups`` are 0 and no answer is ``excused`` if these were not read.
+    No answer is ``excused`` if this was not read.
     """
 
     response_ids: IntArray
@@ -199,15 +195,14 @@ def load_sample(
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
     Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
-    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, the evidence groups of
-    all answers are read, and which answers the rule low_groundedness excuses. ``loaded`` are the answers of the first
-    version if they are known already.
+    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, it is read which answers
+    the rule low_groundedness excuses. ``loaded`` are the answers of the first version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)
     cuts = in_force.cuts
-    first = loaded or LabelledAnswers(connection, versions[0], groups=flags)
-    judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
+    first = loaded or LabelledAnswers(connection, versions[0])
+    judges = [first.answers, *(answers_of(connection, each.id) for each in versions[1:])]
     badness = _mean_badness(judges)
     scored = ~np.isnan(badness)
     if not scored.any():
@@ -234,7 +229,7 @@ def load_sample(
     has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
     labels = ScoredLabels(
         ids,
-        evidence_groups(connection, versions[0].id, ids),
+        of_labels.groups,
         of_labels.badness,
         of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
         sampled.labels.values > 0,

@@ -46,6 +46,12 @@ def among(values: IntArray, ordered: IntArray) -> BoolArray:
     return np.asarray(ordered[at] == values)
 
 
+def renumbered(numbers: IntArray) -> IntArray:
+    """Return small numbers in the same order without gaps, from 0 on; no sort is needed."""
+    numbers_without_gaps: IntArray = (np.cumsum(np.bincount(numbers) > 0) - 1)[numbers]
+    return numbers_without_gaps
+
+
 def no_ints() -> IntArray:
     """Return an empty column of whole numbers."""
     return np.empty(0, dtype=np.int64)

@@ -104,23 +104,31 @@ def summed(
     ``values`` has the labels of the rows that are ``labelled``, in their order.
     """
     same_length(strata, scores, groups, labelled)
-    cells = groups * count + strata
-    shape = (int(groups.max(initial=-1)) + 1, count)
+    sizes = np.bincount(groups)
+    with_label, at = np.unique(groups[labelled], return_inverse=True)
+    # A group of one answer without a label has a row with two numbers, so most logs need no row of it.
+    needs_row = sizes > 1
+    needs_row[with_label] = True
+    place, inside = np.cumsum(needs_row) - 1, needs_row[groups]
+    cells, shape = place[groups[inside]] * count + strata[inside], (int(needs_row.sum()), count)
     rows = np.concatenate(
         [
             np.bincount(cells, weights=weights, minlength=shape[0] * count).astype(np.float64).reshape(shape)
-            for weights in (None, scores)
+            for weights in (None, scores[inside])
         ],
         axis=1,
     )
-    with_label, at = np.unique(groups[labelled], return_inverse=True)
-    answers, total, squares = (
-        np.bincount(strata, weights=weights, minlength=count).astype(np.float64)
-        for weights in (None, scores, np.square(scores))
-    )
-    occurring = int(rows[:, :count].any(axis=1).sum())
-    population = Population(answers, total, squares, occurring, rows.T @ rows, rows[with_label])
+    answers, total, squares = _by_stratum(strata, scores, count)
+    alone, alone_total, alone_squares = map(np.diag, _by_stratum(strata[~inside], scores[~inside], count))
+    moments = rows.T @ rows + np.block([[alone, alone_total], [alone_total, alone_squares]])
+    population = Population(answers, total, squares, int((sizes > 0).sum()), moments, rows[place[with_label]])
     return population, Labels(strata[labelled], at.astype(np.int64), scores[labelled], values)
+
+
+def _by_stratum(strata: IntArray, scores: FloatArray, count: int) -> list[FloatArray]:
+    """Return the number of answers, the sum of their scores, and that of their squares by stratum."""
+    weights = (None, scores, np.square(scores))
+    return [np.bincount(strata, weights=each, minlength=count).astype(np.float64) for each in weights]
 
 
 def strata_of(population: Population, labels: Labels) -> tuple[Stratum, ...]:

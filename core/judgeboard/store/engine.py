@@ -296,6 +296,11 @@ def kept_while_reading(
     return reading
 
 
+def is_reading(connection: Connection) -> bool:
+    """Return whether a transaction only reads."""
+    return _KEPT in connection.get_execution_options()
+
+
 def forget_kept(connection: Connection) -> None:
     """Forget what is kept: other rows are visible to the connection from now on."""
     if (kept := connection.get_execution_options().get(_KEPT)) is not None:

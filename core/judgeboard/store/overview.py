@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-import numpy as np
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Integer,
     Row,
     case,
     exists,
@@ -20,7 +18,6 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Decision, FlagState, Label, Stage
-from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
     is_latest_feedback,
@@ -37,9 +34,7 @@ from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
-    NO_DAY,
     OPEN,
-    read_columns,
 )
 from judgeboard.store.tables import (
     CURRENT,
@@ -312,14 +307,6 @@ def count_responses(connection: Connection) -> int:
     """Return the number of logged answers."""
     query = select(func.count()).select_from(RESPONSE).where(LOGGED)
     return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
-
-
-def asked_days(connection: Connection) -> tuple[IntArray, IntArray]:
-    """Return the ids of all logged answers, ascending, and their UTC days since 1970-01-01 (`NO_DAY`: no time)."""
-    day = literal_column(f"coalesce(response.asked_day, {NO_DAY})", Integer)
-    ids, days = read_columns(connection, select(RESPONSE.c.id, day).where(LOGGED))
-    order = np.argsort(ids)
-    return ids[order], days[order]
 
 
 def count_labels(connection: Connection) -> dict[str, int]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -202,6 +203,17 @@ class TextColumn(NamedTuple):
         """Return some of the rows, by a mask or by positions."""
         return TextColumn(self.names, self.codes[rows])
 
+    def plus(self, other: "TextColumn") -> "TextColumn":
+        """Return the rows of this column and then those of another one."""
+        place = {name: place for place, name in enumerate(sorted({*self.names, *other.names}))}
+        places = [np.array([place[name] for name in each.names], dtype=np.int64) for each in (self, other)]
+        return TextColumn(tuple(place), np.concatenate([places[0][self.codes], places[1][other.codes]]))
+
+    def without_unused(self) -> "TextColumn":
+        """Return the same rows, with the names that occur."""
+        occurs = np.bincount(self.codes, minlength=len(self.names)) > 0
+        return TextColumn(tuple(compress(self.names, occurs)), (np.cumsum(occurs) - 1)[self.codes])
+
     def equal(self, name: str | None) -> BoolArray:
         """Return which rows have this text."""
         return np.asarray(self.codes == (self.names.index(name) if name in self.names else -1))
@@ -223,6 +235,13 @@ class Columns:
         """Return some of the rows, by a mask or by positions."""
         columns = (getattr(self, name) for name in _field_names(type(self)))
         return type(self)(*(each[rows] if isinstance(each, np.ndarray) else each.at(rows) for each in columns))
+
+    def plus(self, other: Self) -> Self:
+        """Return these rows and then those of ``other``."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in _field_names(type(self)))
+        return type(self)(
+            *(np.concatenate(pair) if isinstance(pair[0], np.ndarray) else pair[0].plus(pair[1]) for pair in pairs)
+        )
 
 
 def read_columns(connection: Connection, query: Select[Any]) -> list[Any]:

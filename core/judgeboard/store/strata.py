@@ -1,8 +1,9 @@
 """Answers as columns, for figures about all of them, and random draws within strata of flags and verdicts."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    and_,
     case,
     cast,
     func,
@@ -31,20 +33,21 @@ from judgeboard.store.leases import NOT_UNDONE
 from judgeboard.store.queues import ANSWERS, Queue, list_queues
 from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.settings import thresholds
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
+    NO_DAY,
     NOT_OK,
     PICKED,
     Columns,
     TextColumn,
     any_row,
     below_cut,
-    last_ids,
     listed,
     read_columns,
     read_numbers,
 )
-from judgeboard.store.tables import CURRENT, EVENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SETTING, SKIP
+from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, QUEUE_ITEM, RESPONSE, REVIEW, SKIP
 
 GOOD, BAD, UNUSABLE = 0, 1, 2
 """The codes of ``JudgedAnswers.verdicts``."""
@@ -53,19 +56,37 @@ _NO_SCORE = -1
 _STEPS = 1e9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgedAnswers(Columns):
     """Logged answers that a judge version was asked about, one row each.
 
-    ``scores`` are the judge's groundedness or quality, NaN if there is none or if they were not read.
-    ``evidence_groups`` are 0 if they were not read.
+    ``scores`` are the judge's groundedness, NaN if there is none, ``qualities`` its quality, 0 if there is none.
+    ``days`` are UTC days since 1970-01-01. A rule other than the random sample flagged the ``picked`` answers, the
+    random sample has those ``drawn``.
     """
 
     response_ids: IntArray
     evidence_groups: IntArray
+    days: IntArray
     verdicts: IntArray
     scores: FloatArray
+    qualities: IntArray
+    picked: BoolArray
+    drawn: BoolArray
     query_types: TextColumn
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """The evidence groups as small numbers."""
+        return np.unique(self.evidence_groups, return_inverse=True)[1]
+
+    def with_answers(self, response_ids: IntArray, answers: "JudgedAnswers") -> "JudgedAnswers":
+        """Return the rows with those of answers that changed, with these ids (ascending), replaced by ``answers``."""
+        stay = np.flatnonzero(~among(self.response_ids, response_ids))
+        places = np.searchsorted(self.response_ids[stay], answers.response_ids)
+        order = np.insert(stay, places, len(self.response_ids) + np.arange(len(places)))  # faster than a sort
+        rows = self.plus(answers).at(order)
+        return replace(rows, query_types=rows.query_types.without_unused())
 
 
 def judged_answers(
@@ -73,30 +94,37 @@ def judged_answers(
     version_id: int | None,
     cuts: Cuts,
     where: RowFilter | None = None,
-    score: str | None = "groundedness",
-    *,
-    groups: bool = True,
+    ids: IntArray | None = None,
 ) -> JudgedAnswers:
-    """Return the answers with their verdicts; without a version all answers, each with the verdict ``UNUSABLE``.
+    """Return the answers with their verdicts, by ascending id; ``ids`` are those to read (default: all).
 
-    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut. ``score`` names the
-    scores to read (None: none), ``groups`` tells whether to read the evidence groups: each takes a fifth of the time.
+    A verdict is the judge's label. Without a label, it is BAD if the groundedness is below its cut. Without a version,
+    all answers have the verdict ``UNUSABLE``.
     """
+
+    def among_ids(response_id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
+        return () if ids is None else (response_id.in_(listed(connection, ids.tolist())),)
+
     of_response = select(
         RESPONSE.c.query_type,
-        _packed(RESPONSE.c.id, literal(UNUSABLE)),
-        *((RESPONSE.c.evidence_group,) if groups else ()),
-        *(() if score is None else (literal(_NO_SCORE).label("score"),)),
-    )
+        _packed(RESPONSE.c.id, literal(0), literal(UNUSABLE)),
+        RESPONSE.c.evidence_group,
+        func.coalesce(RESPONSE.c.asked_day, NO_DAY),
+        literal(_NO_SCORE),
+    ).where(*among_ids(RESPONSE.c.id))
     conditions = response_conditions(connection, where or RowFilter())
     if version_id is None:
-        return _read(connection, of_response.where(*conditions))
+        return _read(connection, ids, of_response.where(*conditions))
     usable = select(
         CURRENT.c.query_type,
-        _packed(CURRENT.c.response_id, _verdict(cuts)),
-        *((CURRENT.c.evidence_group,) if groups else ()),
-        *(() if score is None else (_steps(CURRENT.c[score]),)),
-    ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id)
+        _packed(CURRENT.c.response_id, func.coalesce(CURRENT.c.quality, 0), _verdict(cuts)),
+        CURRENT.c.evidence_group,
+        func.coalesce(CURRENT.c.asked_day, NO_DAY),
+        # A whole number of steps, because whole numbers are read fast. Closer scores count as equal.
+        func.coalesce(cast(func.round(CURRENT.c.groundedness * _STEPS), BigInteger), _NO_SCORE),
+    ).where(CURRENT_OF_VERSION, CURRENT.c.judge_version_id == version_id, *among_ids(CURRENT.c.response_id))
+    if ids is not None:  # SQLite would otherwise read all verdicts in the order of query types
+        usable = by_index(usable, CURRENT, "ix_current_judgment_response")
     answered = CURRENT.c.response_id == JUDGMENT.c.response_id, CURRENT.c.judge_version_id == version_id
     failed = select(JUDGMENT.c.response_id).where(
         JUDGMENT.c.judge_version_id == version_id,
@@ -104,25 +132,16 @@ def judged_answers(
         NOT_OK,
         JUDGMENT.c.status.in_([each.value for each in Status if each is not Status.OK]),
         ~select(CURRENT.c.response_id).where(*answered).exists(),
+        *among_ids(JUDGMENT.c.response_id),
     )
     unusable = of_response.where(RESPONSE.c.id.in_(failed)).distinct()
     if where in {None, RowFilter()}:
         # An expression, because the index of `kind` would lead through the whole log.
-        return _read(connection, usable, unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value))
+        return _read(connection, ids, usable, unusable.where(RESPONSE.c.kind.concat("") == ResponseKind.LOG.value))
     matching = select(RESPONSE.c.id).where(*conditions)
     return _read(
-        connection, usable.where(CURRENT.c.response_id.in_(matching)), unusable.where(RESPONSE.c.id.in_(matching))
+        connection, ids, usable.where(CURRENT.c.response_id.in_(matching)), unusable.where(RESPONSE.c.id.in_(matching))
     )
-
-
-def evidence_groups(connection: Connection, version_id: int, response_ids: IntArray) -> IntArray:
-    """Return the evidence group of each answer; each has a usable judgment of this version."""
-    # From the verdicts, because an index has their groups; a response has its group behind its long texts.
-    columns = select(CURRENT.c.response_id, CURRENT.c.evidence_group).order_by(CURRENT.c.response_id)
-    named = CURRENT.c.response_id.in_(listed(connection, response_ids.tolist()))
-    ids, groups = read_columns(connection, columns.where(named, CURRENT.c.judge_version_id == version_id))
-    found: IntArray = groups[np.searchsorted(ids, response_ids)]
-    return found
 
 
 def gives_labels(connection: Connection, version_id: int) -> bool:
@@ -132,23 +151,31 @@ def gives_labels(connection: Connection, version_id: int) -> bool:
     )
 
 
-def _packed(response_id: ColumnElement[int], verdict: ColumnElement[int]) -> ColumnElement[int]:
-    """Return both in one number, because each column of a million answers takes a tenth of a second to read."""
-    return (response_id * 4 + verdict).label("packed")
+def _packed(
+    response_id: ColumnElement[int], quality: ColumnElement[int], verdict: ColumnElement[int]
+) -> ColumnElement[int]:
+    """Return all in one number, because each column of a million answers takes a tenth of a second to read."""
+    return response_id * 32 + quality * 4 + verdict
 
 
-def _steps(score: ColumnElement[Any]) -> ColumnElement[int]:
-    """Return a score as a whole number of steps, because whole numbers are read fast. Closer scores count as equal."""
-    return func.coalesce(cast(func.round(score * _STEPS), BigInteger), _NO_SCORE).label("score")
+def _read(connection: Connection, ids: IntArray | None, *queries: Select[Any]) -> JudgedAnswers:
+    types, (packed, groups, days, steps) = read_numbers(connection, *queries)
+    response_ids, scores = packed >> 5, np.where(steps < 0, np.nan, steps / _STEPS)
+    picked, drawn = (np.isin(response_ids, flagged) for flagged in _flagged(connection, ids))
+    qualities = packed >> 2 & 7
+    answers = JudgedAnswers(response_ids, groups, days, packed & 3, scores, qualities, picked, drawn, types)
+    return answers.at(np.argsort(response_ids))
 
 
-def _read(connection: Connection, *queries: Select[Any]) -> JudgedAnswers:
-    types, columns = read_numbers(connection, *queries)
-    by_name = dict(zip(queries[0].selected_columns.keys()[1:], columns, strict=True))
-    packed = by_name["packed"]
-    groups = by_name.get("evidence_group", np.zeros(len(packed), dtype=np.int64))
-    steps = by_name.get("score", np.full(len(packed), _NO_SCORE))
-    return JudgedAnswers(packed >> 2, groups, packed & 3, np.where(steps < 0, np.nan, steps / _STEPS), types)
+def _flagged(connection: Connection, ids: IntArray | None) -> tuple[IntArray, IntArray]:
+    """Return the answers that a rule other than the random sample flagged, once per flag, and those drawn."""
+    query = select(FLAG.c.query_type, FLAG.c.response_id)
+    if ids is not None:  # SQLite would otherwise read all flags by the index of their share
+        of_ids = query.where(FLAG.c.response_id.in_(listed(connection, ids.tolist())))
+        query = by_index(of_ids, FLAG, "ix_flag_response")
+    drawn = and_(FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value)
+    picked_ids, drawn_ids = (read_numbers(connection, query.where(each))[1][0] for each in (PICKED, drawn))
+    return picked_ids, drawn_ids
 
 
 def _verdict(cuts: Cuts) -> ColumnElement[int]:
@@ -161,31 +188,11 @@ def _verdict(cuts: Cuts) -> ColumnElement[int]:
     )
 
 
-def rate_mark(connection: Connection) -> tuple[int, ...]:
-    """Return a mark; as long as it is unchanged, the rates are unchanged."""
-    return last_ids(connection, RESPONSE, JUDGMENT, FLAG, REVIEW, SKIP, QUEUE_ITEM, SETTING, EVENT)
-
-
 @kept_while_reading
 def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that match."""
     query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
     return int(connection.execute(query).scalar_one())
-
-
-@kept_while_reading
-def picked_answers(connection: Connection) -> IntArray:
-    """Return the ids, ascending, of answers that a rule other than the random sample flagged, once per flag."""
-    _, (ids,) = read_numbers(connection, select(FLAG.c.query_type, FLAG.c.response_id).where(PICKED))
-    return np.sort(ids)  # np.unique takes ten times as long
-
-
-@kept_while_reading
-def drawn_answers(connection: Connection) -> IntArray:
-    """Return the ids, ascending, of answers in the random sample of the log."""
-    drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value
-    (ids,) = read_columns(connection, select(FLAG.c.response_id).where(*drawn))
-    return np.unique(ids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,7 +258,7 @@ def judged_until(connection: Connection, version_id: int, at: datetime, ids: Int
     """
     judged = np.ones(len(ids), dtype=np.bool_)
     if not is_asked:
-        asked = judged_answers(connection, version_id, Cuts(0), score=None, groups=False).response_ids
+        asked = judged_answers(connection, version_id, Cuts(0)).response_ids
         if not len(asked):
             return judged
         judged = np.isin(ids, asked)
@@ -433,12 +440,11 @@ def draw_by_stratum(
 def _strata(connection: Connection, where: RowFilter, plan: DrawPlan) -> tuple[IntArray, IntArray]:
     """Return the ids, ascending, of the answers that a plan is about, and the code of each one's stratum."""
     cuts = thresholds(connection).cuts
-    judged = judged_answers(connection, plan.version_id, cuts, where, score=None)
-    order = np.argsort(judged.response_ids)
-    ids, verdicts = judged.response_ids[order], judged.verdicts[order]
+    judged = judged_answers(connection, plan.version_id, cuts, where)
+    ids, verdicts = judged.response_ids, judged.verdicts
     if plan.other_id is None:
-        return ids, 3 * among(ids, picked_answers(connection)) + verdicts
-    other = judged_answers(connection, plan.other_id, cuts, where, score=None)
+        return ids, 3 * judged.picked + verdicts
+    other = judged_answers(connection, plan.other_id, cuts, where)
     ids, at, at_other = np.intersect1d(ids, other.response_ids, assume_unique=True, return_indices=True)
     verdicts, others = verdicts[at], other.verdicts[at_other]
     differ = (verdicts != others) & (verdicts != UNUSABLE) & (others != UNUSABLE)

@@ -1,4 +1,4 @@
-"""Which rows may change, the triggers that refuse all other changes, and the index for the text search."""
+"""Which rows may change; triggers that refuse other changes and note changes; the index for the text search."""
 
 from sqlalchemy import Connection, Table, text
 
@@ -14,12 +14,24 @@ def guarded_tables() -> tuple[Table, ...]:
     return tuple(table for table in tables.METADATA.sorted_tables if not row_of(table).is_free)
 
 
+_NOTED = {
+    tables.RESPONSE: "id",
+    **dict.fromkeys((tables.JUDGMENT, tables.CURRENT, tables.FLAG, tables.REVIEW, tables.QUEUE_ITEM), "response_id"),
+    **dict.fromkeys((tables.QUEUE, tables.SKIP, tables.SETTING, tables.EVENT), None),
+}
+"""What figures of answers read: these tables, each with the column of the answer, if figures of one answer change."""
+MOST_CHANGES = 100_000
+
+
 def install_guards(connection: Connection) -> None:
     """Create every trigger in the caller's transaction, replacing existing ones."""
     dialect = connection.dialect.name
-    for table in guarded_tables():
-        for statement in _guard(table, _allowed_update(table, dialect), dialect):
-            connection.execute(text(statement))
+    statements = [
+        each for table in guarded_tables() for each in _guard(table, _allowed_update(table, dialect), dialect)
+    ]
+    statements += [each for table, column in _NOTED.items() for each in _note(table.name, column, dialect)]
+    for statement in (*statements, *(_TRIM_SQLITE if dialect == "sqlite" else _TRIM_POSTGRESQL)):
+        connection.execute(text(statement))
 
 
 def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
@@ -60,6 +72,53 @@ def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
             f"FOR EACH STATEMENT EXECUTE FUNCTION guard_{table.name}_truncate()"
         ),
     ]
+
+
+def _note(table: str, column: str | None, dialect: str) -> list[str]:
+    """Return the statements that create the triggers of a table that write rows of `change`."""
+    if dialect == "sqlite":
+        written = {"INSERT": "NEW", "UPDATE": "NEW", "DELETE": "OLD"}
+        answers = {each: "0" if column is None else f"coalesce({row}.{column}, 0)" for each, row in written.items()}
+        return [f"DROP TRIGGER IF EXISTS note_{table}_{each}" for each in written] + [
+            f'CREATE TRIGGER note_{table}_{each} AFTER {each} ON "{table}" '  # noqa: S608 - fixed names only
+            f"BEGIN INSERT INTO change(response_id) VALUES ({answer}); END"
+            for each, answer in answers.items()
+        ]
+    answer = "0" if column is None else f"coalesce(NEW.{column}, OLD.{column}, 0)"
+    return [
+        (
+            f"CREATE OR REPLACE FUNCTION note_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "  # noqa: S608
+            "INSERT INTO change(response_id, writer) "
+            f"VALUES ({answer}, pg_current_xact_id()::text::bigint); RETURN NULL; END $$"
+        ),
+        f'DROP TRIGGER IF EXISTS note_{table} ON "{table}"',
+        (
+            f'CREATE TRIGGER note_{table} AFTER INSERT OR UPDATE OR DELETE ON "{table}" '
+            f"FOR EACH ROW EXECUTE FUNCTION note_{table}()"
+        ),
+    ]
+
+
+# Whoever has not read the rows that are deleted reads the row that says that all answers may have changed.
+_TRIM_SQLITE = (
+    "DROP TRIGGER IF EXISTS trim_change",
+    (
+        f"CREATE TRIGGER trim_change AFTER INSERT ON change WHEN NEW.id % {MOST_CHANGES} = 0 BEGIN "  # noqa: S608
+        "DELETE FROM change WHERE id < NEW.id; UPDATE change SET response_id = NULL WHERE id = NEW.id; END"
+    ),
+)
+_TRIM_POSTGRESQL = (
+    (
+        "CREATE OR REPLACE FUNCTION trim_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "DELETE FROM change WHERE id IN (SELECT id FROM change WHERE id < NEW.id FOR UPDATE SKIP LOCKED); "
+        "NEW.response_id := NULL; RETURN NEW; END $$"
+    ),
+    "DROP TRIGGER IF EXISTS trim_change ON change",
+    (
+        "CREATE TRIGGER trim_change BEFORE INSERT ON change "
+        f"FOR EACH ROW WHEN (NEW.id % {MOST_CHANGES} = 0) EXECUTE FUNCTION trim_change()"
+    ),
+)
 
 
 def row_key(table: Table, row: str = "OLD") -> str:

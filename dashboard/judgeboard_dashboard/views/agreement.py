@@ -21,6 +21,7 @@ from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeN
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import reliance_of
+from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version, scored_version
 from judgeboard.reports.agreement import (
     NOTICES_WORDS,
@@ -47,7 +48,6 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions, versio
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard.store.strata import rate_mark
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
@@ -368,7 +368,7 @@ def _this_page(title: str, filters: Filters) -> Rows:
 
 def _worth_of_flags() -> None:
     heading("How often flags are right")
-    flags = kept_until_new_rows(rate_mark, flags_worth, ("flags_worth",))
+    flags = kept_until_new_rows(log_revision, flags_worth, ("flags_worth",))
     if not flags.rules:
         caption("No rule has flagged an answer.")
         return

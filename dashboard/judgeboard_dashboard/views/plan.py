@@ -8,6 +8,7 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.label_plans import LabelPlan, PlannedStratum, stratum_title
 from judgeboard.measure.plans import draw_plan, plans_for_rate
+from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version
 from judgeboard.people.permissions import may
 from judgeboard.people.roster import people_named
@@ -17,7 +18,6 @@ from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords, list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import (
@@ -64,7 +64,7 @@ def plan() -> None:
     target = TARGETS.get(about or "", "app")
     try:
         plans = kept_until_new_rows(
-            rate_mark,
+            log_revision,
             lambda connection: plans_for_rate(connection, judging_version(connection), target=target),
             ("plans", target),
         )

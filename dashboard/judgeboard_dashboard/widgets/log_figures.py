@@ -6,10 +6,11 @@ from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_trend
 from judgeboard.measure.periods import Period
 from judgeboard.measure.rates import Rate, RateChoice, rate_of
+from judgeboard.measure.sample import log_revision
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import ReviewTime, rate_mark, review_time
+from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard_dashboard.session import kept_until_new_rows
 
 
@@ -17,7 +18,7 @@ def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> 
     """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
     choice = RateChoice(by="query_type", implied_labels=implied_labels)
     return kept_until_new_rows(
-        rate_mark,
+        log_revision,
         lambda connection: rate_of(connection, version, choice),
         ("rate", None if version is None else version.id, implied_labels),
     )
@@ -29,19 +30,23 @@ def judge_agreement() -> AgreementResult:
     Raises NotFound if no judge has rating pairs.
     """
     choice = AgreementChoice("judge", grade="label")
-    return kept_until_new_rows(rate_mark, lambda connection: agreement_of(connection, choice), ("agreement", choice.of))
+    return kept_until_new_rows(
+        log_revision, lambda connection: agreement_of(connection, choice), ("agreement", choice.of)
+    )
 
 
 def people_agreement() -> AgreementResult:
     """Return the agreement on the label of people with each other."""
     choice = AgreementChoice("people", grade="label")
-    return kept_until_new_rows(rate_mark, lambda connection: agreement_of(connection, choice), ("agreement", choice.of))
+    return kept_until_new_rows(
+        log_revision, lambda connection: agreement_of(connection, choice), ("agreement", choice.of)
+    )
 
 
 def corrected_shares(period: Period = "week", judge: int | str | None = None) -> CorrectedTrend:
     """Return the corrected share of bad answers over time, and what its detectors found until today."""
     return kept_until_new_rows(
-        rate_mark,
+        log_revision,
         lambda connection: corrected_trend(connection, period=period, judge=judge),
         ("corrected", period, judge, utc_now().date()),
     )
@@ -49,9 +54,9 @@ def corrected_shares(period: Period = "week", judge: int | str | None = None) ->
 
 def groundedness_trend() -> Trend:
     """Return the mean groundedness over time, with the verdicts of the primary judge, not corrected by labels."""
-    return kept_until_new_rows(rate_mark, trend, ("trend", utc_now().date()))
+    return kept_until_new_rows(log_revision, trend, ("trend", utc_now().date()))
 
 
 def time_of_review() -> ReviewTime | None:
     """Return the median time of a review; None if no time was measured."""
-    return kept_until_new_rows(rate_mark, review_time, ("review_time",))
+    return kept_until_new_rows(log_revision, review_time, ("review_time",))

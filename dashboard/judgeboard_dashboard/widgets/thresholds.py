@@ -7,6 +7,7 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.calibration import measure_calibration
+from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.scored_labels import ScoredSample, load_sample
 from judgeboard.measure.thresholds import (
@@ -29,7 +30,6 @@ from judgeboard.reports.thresholds import (
 )
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, open_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (
@@ -78,7 +78,7 @@ def threshold_search() -> None:
         return
     try:
         sample = kept_until_new_rows(  # it reads the texts of all answers
-            rate_mark,
+            log_revision,
             lambda connection: load_sample(connection, [scored_version(connection, None)], flags=True),
             ("scores",),
         )

@@ -21,6 +21,7 @@ from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, 
 from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import NOW, measure_rate
+from judgeboard.measure.sample import answers_of
 from judgeboard.measure.window_comparison import compare_windows, window_sentence
 from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
@@ -31,7 +32,6 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
-from judgeboard.store.strata import drawn_answers
 from judgeboard.store.tables import EVENT
 from judgeboard.text import utc_day
 
@@ -346,7 +346,8 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
     fill(log, [0.25] * 20, labelled=0)
     raise_flags(sqlite_store)
     with sqlite_store.reading() as connection:
-        drawn = drawn_answers(connection).tolist()
+        answers = answers_of(connection, None)
+    drawn = answers.response_ids[answers.drawn].tolist()
     log.review_all(drawn, label=GOOD)
     with sqlite_store.reading() as connection:
         (panel,) = corrected_trend(connection, now=LATER).panels

@@ -114,7 +114,7 @@ class Log:
             return {
                 name: sorted((dict(row) for row in connection.execute(select(table)).mappings()), key=str)
                 for name, table in METADATA.tables.items()
-                if name not in {"event", "import_batch", "withdrawn_row"}
+                if name not in {"change", "event", "import_batch", "withdrawn_row"}
             }
 
     def search(self, words: str) -> int:

@@ -35,6 +35,21 @@ class Setting(Stored, table=True):
 SETTING = table_of(Setting)
 
 
+class Change(Stored, table=True):
+    """An answer of which figures may change; triggers write the row in the transaction of the change."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    response_id: int | None = column(BigId, comment="0: what figures read beside answers; null: all answers.")
+    writer: int | None = column(BigId, comment="The transaction, on PostgreSQL.")
+
+    __table_args__ = (Index("ix_change_writer", "writer", **partial("writer IS NOT NULL")),)
+
+
+CHANGE = table_of(Change)
+
+
 class Event(Stored, table=True):
     """A record of who did what, written in the transaction of the change."""
 

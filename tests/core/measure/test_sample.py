@@ -1,0 +1,280 @@
+"""What is kept of a log equals what is read anew after every change, and is never given to whom something is hidden."""
+
+import json
+import random
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import func, insert, select
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Decision, QueueOrder, Response, Status
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports.importing import import_file, undo_import
+from judgeboard.measure.rates import Rate, RateChoice, rate_of
+from judgeboard.measure.sample import answers_of, log_revision
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.queues import close_queue, create_queue
+from judgeboard.store.engine import Store, connect
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.queues import QueueRules
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import reapply_flags, store_responses
+from judgeboard.store.strata import JudgedAnswers
+from judgeboard.store.tables import CHANGE, RESPONSE
+from judgeboard.store.triggers import MOST_CHANGES
+from judgeboard.store.verdicts import matching_answers
+
+STEPS = 25
+
+
+def anew(store: Store) -> Store:
+    """The same database, opened once more: nothing is kept of it."""
+    return Store(connect(store.engine.url, create=False))
+
+
+def columns(answers: JudgedAnswers) -> dict[str, list[Any]]:
+    """The columns of a table as lists that can be compared; missing scores are None."""
+    named = {each.name: getattr(answers, each.name) for each in fields(answers)}
+    types = named.pop("query_types")
+    lists = {name: np.where(np.isnan(each), -1, each).tolist() for name, each in named.items()}
+    return lists | {"names": list(types.names), "codes": types.codes.tolist()}
+
+
+def figures(store: Store, version: StoredVersion) -> tuple[dict[str, list[Any]], dict[str, list[Any]], Rate]:
+    """The tables of a version and of all answers, and the share of bad answers by query type."""
+    with store.reading() as connection:
+        rate = rate_of(connection, version, RateChoice(by="query_type"))
+        return columns(answers_of(connection, version.id)), columns(answers_of(connection, None)), rate
+
+
+@dataclass
+class ChangingLog:
+    """A log in which anything changes, by a seed."""
+
+    log: GradedLog
+    folder: Path
+    rng: random.Random
+    versions: list[StoredVersion] = field(default_factory=list)
+    reviews: list[tuple[int, int]] = field(default_factory=list)
+    number: int = 0
+
+    @property
+    def store(self) -> Store:
+        return self.log.store
+
+    def some(self, n: int = 3) -> list[int]:
+        with self.store.reading() as connection:
+            ids = list(connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == "log")).scalars())
+        return self.rng.sample(ids, min(n, len(ids)))
+
+    def import_answers(self) -> None:
+        self.number += 1
+        rows = [
+            {"id": f"i{self.number}-{each}", "query": "q", "answer": "a", "passages": [f"p{each}"]}
+            | {"query_type": self.rng.choice("ABC"), "asked_at": f"2026-01-0{self.rng.randint(1, 9)}T12:00:00Z"}
+            for each in range(4)
+        ]
+        file = self.folder / "log.jsonl"
+        file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+        import_file(self.store, file, kind="responses")
+
+    def undo_import(self) -> None:
+        try:
+            undo_import(self.store, with_reviews=self.rng.random() < 0.5)
+        except (BadInput, NotFound):
+            return
+        with self.store.reading() as connection:
+            known = set(connection.execute(select(RESPONSE.c.id)).scalars())
+        self.reviews = [each for each in self.reviews if each[1] in known]
+
+    def forget(self) -> None:
+        with self.store.writing() as connection:
+            for each in self.some(1):
+                name, source = connection.execute(
+                    select(RESPONSE.c.external_id, RESPONSE.c.source).where(RESPONSE.c.id == each)
+                ).one()
+                forget_response(connection, name, source=source, actor="test")
+
+    def judge(self) -> None:
+        """Judge or judge again, sometimes without a usable verdict."""
+        verdicts: dict[int, dict[str, Any]] = {}
+        for each in self.some():
+            score = round(self.rng.random(), 3)
+            usable = {"groundedness": score, "quality": self.rng.choice([None, 1, 4])}
+            labelled = usable | {"label": self.rng.choice([GOOD, BAD])}
+            verdicts[each] = self.rng.choice([usable, labelled, {"status": Status.UNPARSABLE}])
+        self.log.say(self.rng.choice(self.versions), verdicts)
+
+    def review(self) -> None:
+        label, person = self.rng.choice([GOOD, BAD]), self.rng.choice(["mara", "jon"])
+        self.reviews += [(self.log.review(each, person, label=label), each) for each in self.some(2)]
+
+    def be_unsure(self) -> None:
+        for each in self.some(1):
+            self.log.review(each, decision=Decision.UNSURE.value)
+
+    def undo_review(self) -> None:
+        if self.reviews:
+            self.log.withdraw(*self.reviews.pop())
+
+    def adjudicate(self) -> None:
+        for each in self.some(1):
+            self.log.review(each, "lead", label=self.rng.choice([GOOD, BAD]), stage="adjudication")
+
+    def flag(self) -> None:
+        with self.store.writing() as connection:
+            reapply_flags(connection, self.some(20))
+
+    def set_threshold(self) -> None:
+        with self.store.writing() as connection:
+            set_setting(connection, "low_groundedness", round(self.rng.uniform(0.2, 0.9), 2), "test")
+
+    def set_primary_judge(self) -> None:
+        with self.store.writing() as connection:
+            set_setting(connection, "primary_judge", self.rng.choice(self.versions).name, "test")
+
+    def draw_at_random(self) -> None:
+        with self.store.writing() as connection:
+            set_setting(connection, "random_share", self.rng.choice([0, 0.5]), "test")
+
+    def make_queue(self) -> None:
+        self.number += 1
+        lead = ensure_reviewer(self.store, "page", "Lead")
+        flagged = self.rng.random() < 0.5
+        size = None if flagged else 5
+        rules = QueueRules(f"q{self.number}", order=QueueOrder.RANDOM, flagged_only=flagged, max_items=size)
+        try:
+            create_queue(self.store, rules, by=lead)
+        except BadInput:  # nothing matches
+            return
+        if self.rng.random() < 0.5:
+            close_queue(self.store, rules.name, by=lead)
+
+
+CHANGES = [
+    *(ChangingLog.import_answers, ChangingLog.undo_import, ChangingLog.judge, ChangingLog.review),
+    *(ChangingLog.be_unsure, ChangingLog.undo_review, ChangingLog.adjudicate, ChangingLog.flag),
+    *(ChangingLog.set_threshold, ChangingLog.set_primary_judge, ChangingLog.draw_at_random, ChangingLog.make_queue),
+    *(ChangingLog.forget, ChangingLog.judge, ChangingLog.review, ChangingLog.import_answers),
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_every_change_what_is_kept_equals_what_is_read_anew(store: Store, tmp_path: Path, seed: int) -> None:
+    log = GradedLog(store)
+    rng = random.Random(seed)
+    changing = ChangingLog(log, tmp_path, rng, [log.version("rag"), log.version("nli")])
+    log.answers(12, query_type="A")
+    for _ in range(3):
+        changing.judge()
+    for _ in range(STEPS):
+        change = rng.choice(CHANGES)
+        change(changing)
+        with closing(anew(store)) as fresh:
+            for version in changing.versions:
+                assert figures(store, version) == figures(fresh, version), change.__name__
+
+
+def test_an_answer_that_is_committed_late_is_not_missed(postgres_store: Store) -> None:
+    log = GradedLog(postgres_store)
+    log.answers(2)
+    with postgres_store.writing() as late:
+        store_responses(late, [Response("log", "late", "q", "a", ("p",))])
+        log.answers(1)
+        for _ in range(2):  # the second look reads no change of the first again
+            with postgres_store.reading() as connection:
+                assert len(answers_of(connection, None).response_ids) == 3
+                revision = log_revision(connection)
+    with postgres_store.reading() as connection:
+        assert log_revision(connection) > revision
+        assert answers_of(connection, None).response_ids.tolist() == [1, 2, 3, 4]
+
+
+def test_figures_are_kept_until_something_changes(store: Store) -> None:
+    log = GradedLog(store)
+    log.answers(2)
+
+    def revision() -> tuple[int, ...]:
+        with store.reading() as connection:
+            return log_revision(connection)
+
+    first = revision()
+    assert revision() == first
+    log.review(1, label=GOOD)
+    assert revision() > first
+
+
+def test_whoever_reads_an_older_state_does_not_take_a_change_away(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.answers(2)
+    with sqlite_store.reading() as older:
+        assert answers_of(older, None).response_ids.tolist() == [1, 2]
+        version = log.version()
+        log.say_all(version, log.answers(1), label=BAD)
+        with sqlite_store.reading() as newer:
+            assert answers_of(newer, None).response_ids.tolist() == [1, 2, 3]
+        assert len(answers_of(older, version.id).response_ids) == 0
+    with sqlite_store.reading() as newer:
+        assert answers_of(newer, version.id).response_ids.tolist() == [3]
+
+
+def test_what_is_written_but_not_committed_is_not_kept(store: Store) -> None:
+    log = GradedLog(store)
+    log.answers(1)
+    with store.writing() as connection:
+        store_responses(connection, [Response("log", "never", "q", "a", ("p",))])
+        assert len(answers_of(connection, None).response_ids) == 2
+        connection.rollback()
+    with store.reading() as connection:
+        assert len(answers_of(connection, None).response_ids) == 1
+
+
+def test_changes_that_are_deleted_before_they_are_read_count(store: Store) -> None:
+    log = GradedLog(store)
+    log.answers(1)
+    with store.reading() as connection:
+        assert len(answers_of(connection, None).response_ids) == 1
+    log.answers(1)
+    with store.writing() as connection:
+        last = 2 * MOST_CHANGES
+        connection.execute(insert(CHANGE), [{"id": last, "response_id": 1, "writer": 2**40}])
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(CHANGE)).scalar_one() == 1
+        assert len(answers_of(connection, None).response_ids) == 2
+
+
+@pytest.mark.parametrize("where", [RowFilter(query_types=("A",)), RowFilter(day_from=20_001), RowFilter(graded=True)])
+def test_a_filter_of_what_is_kept_gives_the_answers_that_it_finds(store: Store, where: RowFilter) -> None:
+    log = GradedLog(store)
+    ids = [*log.answers(2, query_type="A", day=20_000), *log.answers(2, query_type="B", day=20_002), *log.answers(1)]
+    log.review_all(ids[1:3], label=GOOD)
+    with store.reading() as connection:
+        found = answers_of(connection, None, where)
+        assert found.response_ids.tolist() == matching_answers(connection, where).tolist()
+    assert set(found.query_types.names) == {found.query_types.names[code] for code in found.query_types.codes}
+
+
+def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(4, query_type="open") + log.answers(2, query_type="marker")
+    version = log.version()
+    log.say_all(version, ids, label=BAD, groundedness=0.125)
+    lead, mara = (ensure_reviewer(store, "page", name) for name in ("Lead", "Mara"))
+    rules = QueueRules("blind", RowFilter(query_types=("marker",)), order=QueueOrder.OLDEST, blind_judge=True)
+    create_queue(store, replace(rules, flagged_only=False, max_items=2), by=lead, assigned=(mara,))
+
+    def types(viewer: int | None) -> list[str]:
+        with Seen(store, viewer).reading() as connection:
+            return [name for each in (version.id, None) for name in answers_of(connection, each).query_types.names]
+
+    for _ in range(2):
+        assert types(lead.id) == ["marker", "open"] * 2
+        assert types(mara.id) == ["open"] * 2
