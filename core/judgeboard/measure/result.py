@@ -104,12 +104,16 @@ class Result:
         return plain
 
     def table(self, *figures: str) -> Table:
-        """Return a table with a line for each slice and a column for each of the ``figures`` (default: all)."""
+        """Return a table with a line for each slice and a column for each of the ``figures`` (default: all).
+
+        Slices that have none of the figures are left out.
+        """
         names = figures or tuple(dict.fromkeys(row.figure for row in self.rows))
         estimates = {(row.slice, row.figure): row.estimate for row in self.rows}
         title = (self.about.by or "answers").replace("_", " ").capitalize()
-        lines = ((name, *(estimates.get((name, each)) for each in names)) for name in (*self.slices, ALL))
-        return Table((Column(title), *(FIGURES[each] for each in names)), tuple(lines))
+        slices = [name for name in (*self.slices, ALL) if any((name, each) in estimates for each in names)]
+        lines = ((name, *(estimates.get((name, each)) for each in names)) for name in slices)
+        return Table((Column(title), *(FIGURES.get(each, Column(each)) for each in names)), tuple(lines))
 
     def _repr_html_(self) -> str:
         from html import escape  # it loads all names of characters, which no short command needs
