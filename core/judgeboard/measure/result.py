@@ -111,12 +111,22 @@ class Result:
         names = figures or tuple(dict.fromkeys(row.figure for row in self.rows))
         estimates = {(row.slice, row.figure): row.estimate for row in self.rows}
         title = (self.about.by or "answers").replace("_", " ").capitalize()
+        columns = [FIGURES.get(each, Column(each, "estimate")) for each in names]
         slices = [name for name in (*self.slices, ALL) if any((name, each) in estimates for each in names)]
-        lines = ((name, *(estimates.get((name, each)) for each in names)) for name in slices)
-        return Table((Column(title), *(FIGURES.get(each, Column(each)) for each in names)), tuple(lines))
+        lines = (
+            (name, *(_cell(estimates.get((name, each)), column) for each, column in zip(names, columns, strict=True)))
+            for name in slices
+        )
+        return Table((Column(title), *columns), tuple(lines))
 
     def _repr_html_(self) -> str:
         from html import escape  # it loads all names of characters, which no short command needs
 
         texts = (self.sentence, *(each.text for each in (*self.caveats, *self.next)))
         return "".join(f"<p>{escape(text)}</p>" for text in texts) + to_html(self.table())
+
+
+def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:
+    if estimate is None or column.format in {"estimate", "share estimate"}:
+        return estimate
+    return round(estimate.value) if column.format == "count" and estimate.value is not None else estimate.value

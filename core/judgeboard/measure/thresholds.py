@@ -158,8 +158,6 @@ def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | No
 def trade_off(sample: ScoredSample, query_type: str | None = None) -> tuple[AtThreshold, ...]:
     """Return what twenty thresholds for a query type do on all labels, the highest badness first."""
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
-    if sample.gap is not None or not labels.bad.any():
-        return ()
     figures, grid = ThresholdFigures(labels, judged), score_grid(judged.badness)
     places = np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))
     return tuple(figures.at(setting_of(each, judged.badness), each) for each in grid[places].tolist())

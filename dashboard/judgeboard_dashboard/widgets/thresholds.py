@@ -105,11 +105,9 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, Result]) -> 
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
     with st.container(key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"):
-        query_type = choose(
-            "Query type", {each or _ALL_TYPES: each for each in results}, key="trade_off_type", width=210
-        )
-        name, result = query_type or _ALL_TYPES, results[query_type]
-        key, advised = f"try_{name}_{goal.aim}_{goal.value:g}", advised_setting(result)
+        name = choose("Query type", {each: each for each in results}, key="trade_off_type", width=210)
+        about, advised = results[name].about, advised_setting(results[name])
+        key, query_type = f"try_{name}_{goal.aim}_{goal.value:g}", about.where.get("query_type")
         first = sample.cuts.of(query_type or "") if advised is None else advised
         # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
         tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
@@ -117,12 +115,8 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, Result]) -> 
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at, curve, judged = (
-        replayed(sample, tried, query_type),
-        trade_off(sample, query_type),
-        result.about.counts["judged"],
-    )
-    lines = {"in force": result.figure("flagged", IN_FORCE).value or 0.0, "this threshold": at.flags / judged}
+    at, curve, judged = replayed(sample, tried, query_type), trade_off(sample, query_type), about.counts["judged"]
+    lines = {"in force": results[name].figure("flagged", IN_FORCE).value or 0.0, "this threshold": at.flags / judged}
     figure(
         lambda: trade_off_chart(curve, judged, lines),
         TRADE_OFF_HEIGHT,
