@@ -181,12 +181,8 @@ def _headline(goal: PlanGoal, need: PlanNeed, first: ToLabel | None) -> Note:
     if not need.reaches(goal.reach):
         if need.differing is not None and need.by_lot is None:
             return note("plan_versions_alike", differing=need.differing, answers=need.answers)
-        return note(
-            "plan_shows_nothing" if need.shows_nothing(goal.reach) else "plan_too_few",
-            answers=need.answers,
-            goal=wanted,
-            shows=goal.words(need.shows),
-        )
+        code = "plan_shows_nothing" if need.shows_nothing(goal.reach) else "plan_too_few"
+        return note(code, answers=need.answers, goal=wanted)
     if not need.more:
         return note("plan_enough", labels=need.labelled, shows=goal.words(need.shows))
     return note("plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted)
@@ -223,6 +219,8 @@ def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) 
 
 def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> Iterator[Note]:
     """Yield the queue of a plan, and when to stop. The commands of queues are not in the sentences."""
+    if code == "plan_too_few":
+        yield note("plan_all_show", answers=need.answers, shows=goal.words(need.shows))
     if first is not None:
         yield first.next_note
     elif code == "plan_too_few" and goal.question == "rate" and not need.labelled:

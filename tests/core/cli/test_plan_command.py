@@ -165,8 +165,8 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
     printed = typed("labels", "plan", "--reach", "0.02")
-    assert printed.out.startswith("Log and judge more answers: 200 are too few.")
-    assert "`judgeboard labels rate`" in printed.out, "rate says: label them"
+    assert printed.out.startswith("Log and judge more answers: 200 are too few ")
+    assert "`judgeboard labels rate" in printed.out, "rate says: label them"
     assert "queue create" not in printed.err
 
 
