@@ -222,11 +222,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert 0.9 < high < 1
     assert result.to_label is not None
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
-    assert result.sentence == (
-        f"The share of bad answers is between {percent(low)} and {percent(high)} (95 % confidence), whatever the "
-        "unlabelled answers that no rule flagged are: none of the 30 answers that no rule flagged has a label of a "
-        "random sample. Label all of them."
-    )
+    assert (result.to_label.missing_note.code, result.to_label.next_note.code) == ("no_random_label", "label_some")
     assert result.to_label.command == "judgeboard queue create sample --plan rate --n 30"
     flag(log, judged[10:15], "random_sample", 0.125)  # too few to narrow anything: they do not replace the plan
     assert measure_rate(log.store).sentence == result.sentence
@@ -254,10 +250,8 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
     low, high = alone.bounds or (0, 0)
     assert (alone.value, alone.low, low < 0.8, high) == (None, None, True, 1)
-    assert alone.sentence == (
-        f"Between {percent(low)} and 100 % of the answers of few are bad (95 % CI): only 2 of the 60 answers that no "
-        "rule flagged have a label of a random sample. Label the other 58."
-    )
+    assert alone.to_label is not None
+    assert (alone.to_label.missing_note.code, alone.to_label.labels) == ("few_random_labels", 58)
     by_type = measure_rate(log.store, by="query_type")
     part, whole = by_type.slices
     assert (part.bounds, part.value) == (alone.bounds, None)
@@ -299,9 +293,10 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
     assert these.sentence.startswith(
         "The share of bad answers is between 10 % and 75 %, whatever the unlabelled answers are: none of the 40 answers"
     )
-    app = measure_rate(log.store).sentence
-    assert " (95 % confidence), whatever" in app, "a sample of what the app does has an error of its own"
-    assert app.endswith("Label the 26 of them that have no label at all, for a first figure.")
+    app = measure_rate(log.store)
+    assert " (95 % confidence), whatever" in app.sentence, "a sample of what the app does has an error of its own"
+    assert app.to_label is not None
+    assert (app.to_label.labels, app.to_label.answers) == (26, 40)
     assert these.warnings[0].text.endswith("so they count only for the two bounds.")
     low, high = measure_rate(log.store).bounds or (0, 1)
     assert 0 < low < 4 / 40
@@ -327,11 +322,9 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     half_way = measure_rate(log.store)
     assert half_way.extras == 12 + 10, "the twelve worst, and the drawn ones that were reached before five others"
     assert half_way.estimate.value is None
-    assert half_way.sentence.endswith(
-        "whatever the unlabelled flagged answers are: 10 of the 15 sampled flagged answers have a label, but people "
-        "labelled them first because of the worst scores. They count once the other 5 are labelled."
-    )
     assert half_way.to_label is not None
+    assert half_way.to_label.missing_note.code == "uncounted_labels"
+    assert half_way.to_label.next_note.values["waiting"] == 5
     for lines in (rate_lines(half_way), [measure_agreement(log.store).sentence]):
         assert half_way.to_label.command in " ".join(lines)
     label(log, judged[20:25])
@@ -453,12 +446,9 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert (agreement.n, agreement.graded) == (25, {})
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
-    assert agreement.sentence.startswith(
-        "There is no figure of all 40 answers with a usable verdict yet: only 8 of the 40 answers have a label of a "
-        "random sample. Label the 15 of them that have no label at all, for a first figure (`judgeboard queue create "
-        "sample --all-answers --where graded=no --limit 15`). On the 25 graded answers alone, which are no random "
-        "sample, "
-    )
+    assert agreement.to_label is not None
+    assert (agreement.to_label.labelled, agreement.to_label.labels) == (8, 15)
+    assert agreement.to_label.command.endswith(" --all-answers --where graded=no --limit 15")
 
 
 def random_queue(
@@ -657,9 +647,9 @@ def test_without_a_judge_the_labels_alone_count(log: GradedLog) -> None:
 
 @on_sqlite
 def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]) -> None:
-    assert measure_rate(log.store).sentence == (
-        "The share of bad answers is not known yet: 0 of 40 answers have a label of a random sample. Label all of them."
-    )
+    need = measure_rate(log.store).to_label
+    assert need is not None
+    assert (need.labels, need.answers) == (40, 40)
     flag(log, judged[:5])
     label(log, judged[:5])
     result = measure_rate(log.store)
