@@ -45,7 +45,7 @@ from judgeboard.measure.all_answers import in_all_answers
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import ScoredSample, flag_from, load_sample
 from judgeboard.measure.threshold_figures import ThresholdFigures
-from judgeboard.measure.thresholds import Goal, replayed, threshold_result
+from judgeboard.measure.thresholds import CHOSEN, Goal, replayed, threshold_result
 from judgeboard.measure.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
@@ -241,12 +241,12 @@ def of_thresholds(
 def errors_of_costs(sample: ScoredSample, of_all_labels: ScoredSample) -> Iterator[tuple[str, Estimate]]:
     """Yield for each cost the change that the product shows for the cheapest threshold, minus the change in truth."""
     for cost in COSTS:
-        (chosen,) = threshold_result(sample, Goal("cost", cost)).thresholds
-        change = chosen.cost_change
-        if change is None or chosen.low_groundedness is None:
+        (chosen,) = threshold_result(sample, Goal("cost", cost))
+        if CHOSEN not in chosen.slices:
             yield f"chosen cost {cost:g}", Estimate(None)
             continue
-        queue = replayed(of_all_labels, chosen.low_groundedness).change
+        change, setting = (chosen.figure(each, CHOSEN) for each in ("cost_change", "low_groundedness"))
+        queue = replayed(of_all_labels, setting.value or 0.0).change
         true = queue.cost_per_answer(cost, of_all_labels.judged.n).value or 0.0
         value, low, high = (None if each is None else each - true for each in (change.value, change.low, change.high))
         yield f"chosen cost {cost:g}", Estimate(value, low, high, n=change.n)

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from judgeboard.measure.label_plans import LabelPlan
+from judgeboard.measure.label_plans import PlanGoal, plan_number
 from judgeboard.measure.plans import plan_of_rate
 from judgeboard.measure.samples import SampledLabels, StratumName
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
@@ -39,13 +39,13 @@ def main() -> int:
             made = log(rng, answers)
             labelled = np.zeros(answers, dtype=np.bool_)
             labelled[rng.choice(answers, PILOT, replace=False)] = True
-            plan = plan_of_rate(LabelPlan("rate", reach, "app", ("made v1",)), sample_of(*made, labelled))
-            if plan.enough:
-                labelled[rng.choice(np.flatnonzero(~labelled), plan.more, replace=False)] = True
+            plan = plan_of_rate(PlanGoal("rate", reach, "app", ("made v1",)), sample_of(*made, labelled))
+            if plan.headline.code not in {"plan_too_few", "plan_shows_nothing"}:
+                labelled[rng.choice(np.flatnonzero(~labelled), plan_number(plan), replace=False)] = True
                 sample = sample_of(*made, labelled)
                 estimate = rate(sample.counts, "app", sample.app_effect)
                 widths.append(((estimate.high or 0.0) - (estimate.low or 0.0)) / 2)
-                labels.append(plan.labels)
+                labels.append(plan_number(plan, "labels"))
         kept = float(np.mean(np.array(widths) <= WITHIN * reach))
         missed += kept < BOUND
         few = 100 * (1 - len(widths) / asked.draws)

@@ -8,7 +8,7 @@ import plan_widths
 import pytest
 from simulated_logs import NOT_SIMULATED, WORLDS, world_estimates
 
-from judgeboard.measure.label_plans import LabelPlan
+from judgeboard.measure.label_plans import PlanGoal, plan_number
 from judgeboard.measure.plans import plan_of_rate
 from judgeboard.stats.pair_statistics import STATISTICS
 from served import fork_server
@@ -46,7 +46,7 @@ def test_a_made_log_is_a_sample_from_which_a_plan_is_made() -> None:
     rng = np.random.default_rng(0)
     bad, judged_bad, groups = plan_widths.log(rng, 400)
     sample = plan_widths.sample_of(bad, judged_bad, groups, rng.random(400) < 0.5)
-    assert plan_of_rate(LabelPlan("rate", 0.05, "app", ("made v1",)), sample).labels > 0
+    assert plan_number(plan_of_rate(PlanGoal("rate", 0.05, "app", ("made v1",)), sample), "labels") > 0
 
 
 def test_every_statistic_is_simulated_or_named_as_one_that_is_not() -> None:

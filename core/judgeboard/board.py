@@ -29,12 +29,13 @@ from judgeboard.measure.ab import SourcesCompared, compare_sources
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import By, GradeName, Of, Unit
-from judgeboard.measure.label_plans import LabelPlan, Question
+from judgeboard.measure.label_plans import Question
 from judgeboard.measure.periods import Period
 from judgeboard.measure.plans import plan_labels, plan_versions
 from judgeboard.measure.rates import Rate, measure_rate
+from judgeboard.measure.result import Result
 from judgeboard.measure.samples import scored_version
-from judgeboard.measure.thresholds import AIMS, Goal, ThresholdResult, measure_threshold
+from judgeboard.measure.thresholds import AIMS, Goal, measure_threshold
 from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
 from judgeboard.measure.versus import VersionsCompared, compare_versions
 from judgeboard.people.roster import seen_by_user
@@ -327,7 +328,7 @@ class Board(AbstractContextManager["Board"]):
         delta: float = DELTA,
         by: TypesOnly | None = None,
         judge_version: str | None = None,
-    ) -> ThresholdResult:
+    ) -> tuple[Result, ...]:
         """Find the groundedness threshold that reaches one goal, as `judgeboard labels threshold` does."""
         aims = zip(AIMS, (recall, precision, false_omission, cost), strict=True)
         goals = [Goal(aim, value, delta) for aim, value in aims if value is not None]
@@ -358,7 +359,7 @@ class Board(AbstractContextManager["Board"]):
         target: Target = "app",
         by: TypesOnly | None = None,
         where: Where = None,
-    ) -> tuple[LabelPlan, ...]:
+    ) -> tuple[Result, ...]:
         """Plan how many answers to label, as `judgeboard labels plan` does.
 
         Args:

@@ -7,11 +7,11 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.measure.choice import By, GradeName
-    from judgeboard.measure.label_plans import LabelPlan, Question
+    from judgeboard.measure.label_plans import Question
+    from judgeboard.measure.result import Result
     from judgeboard.stats.rates import Target
 
 
@@ -163,35 +163,25 @@ def labels_plan(
             target=target,
             by_query_type=by is not None,
         )
-    first = plans[0]
-    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
-    if first.to_label is not None:
-        options.suggest_command(first.to_label.command)
-    elif first.more and question != "versions" and first.enough:
-        options.show_lines([_BY_QUEUE])
-        named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
-        kind = "judges" if question == "judges" else "rate"
-        named += [word for condition in first.conditions for word in ("--where", condition)]
-        options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
+    options.show({"plans": plans}, (line for plan in plans for line in _lines(plan)))
+    commands = (each.values["command"] for each in plans[0].next if "command" in each.values)
+    if (command := next(commands, None)) is not None:
+        options.suggest_command(str(command))
 
 
-_BY_QUEUE = (
-    "A queue draws these answers at random, and its labels count for thresholds and calibration too. Labels of answers "
-    "that you choose yourself do not count."
-)
+def _lines(plan: "Result") -> Iterator[str]:
+    """Yield a plan in lines. That of a query type has no other sentences than its first."""
+    from judgeboard.formats.output import text_lines
 
-
-def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
-    """Yield a plan in lines. That of a query type leaves out the sentences that the plan of all answers has too."""
-    from judgeboard.measure.label_plans import stratum_title
-
-    if plan.name is None:
-        yield from plan.sentences
+    if "query_type" in plan.about.where:
+        yield ""
+        yield plan.sentence
     else:
-        yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
+        # Commands of queues are suggested, on stderr.
+        yield from (each.text for each in (plan.headline, *plan.caveats, *plan.next) if "command" not in each.values)
     # The strata of a plan that is made anew are no advice.
-    if plan.more and plan.to_label is None and plan.enough:
-        for stratum in plan.strata:
-            count = f"{counted(stratum.labelled, 'label')} {'counts' if stratum.labelled == 1 else 'count'}"
-            title = stratum_title(stratum, plan.strata)
-            yield f"  {title}: {stratum.labels:,} of {counted(stratum.answers, 'answer')} ({count})"
+    if plan.headline.code in {"plan_label", "plan_label_at_least"}:
+        yield from text_lines(plan.table("answers", "labelled", "more"))
+        yield from text_lines(
+            plan.table("minutes", "by_lot", "bad_share", "explained", "design_effect").without(["Stratum"])
+        )

@@ -1,6 +1,6 @@
 """The commands `threshold`, `stand` and `calibrate`: what a judge's scores are good for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,10 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.measure.calibration import CalibrationResult
-    from judgeboard.measure.thresholds import ThresholdResult
+    from judgeboard.measure.calibration import Calibration
+    from judgeboard.measure.result import Result
+    from judgeboard.measure.thresholds import Goal
+    from judgeboard.settings.model import Cuts
     from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
 
@@ -71,6 +73,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     in force reaches the goal, the first line says so. The command changes nothing.
     """
     from judgeboard.measure.thresholds import Goal, measure_threshold
+    from judgeboard.store.settings import thresholds
 
     given = {aim: value for aim, value in aims.items() if value is not None}
     if len(given) != 1:
@@ -83,8 +86,10 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims
     store = options.seen(options.open_store())
     with store.reading() as connection:
-        result = measure_threshold(connection, goal, by_query_type=by is not None, judge_version=judge_version)
-    options.show(result, chain(_threshold_lines(result), _next_lines(store, result)))
+        results = measure_threshold(connection, goal, by_query_type=by is not None, judge_version=judge_version)
+        cuts = thresholds(connection).cuts
+    lines = chain(_threshold_lines(results, goal), _next_lines(store, results, cuts))
+    options.show({"goal": goal, "thresholds": results}, lines)
 
 
 @options.command(
@@ -112,6 +117,7 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
     the larger of groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half
     measures it. The command changes nothing.
     """
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 
     members = () if jury is None else options.listed(jury)
@@ -121,8 +127,11 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
         result = measure_confident_verdicts(
             connection, agreement, delta=delta, judge_version=judge_version, jury=members
         )
-    lines = [f"{result.judge_version}: {result.sentence}", *_left_out(result.left_out)]
-    if jury is None and result.confident:
+    lines = [f"{result.about.judges[0]}: {result.sentence}"]
+    if result.rows:
+        lines += text_lines(result.table("no_review_share", "agreement"))
+    lines += _last_lines([result])
+    if jury is None and result.rows:
         lines.append(REVIEW_THE_REST)
     options.show(result, lines)
 
@@ -153,29 +162,40 @@ def calibrate_command(judge_version: str | None, how: "How") -> None:
     options.show(result, _calibration_lines(result))
 
 
-def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
+def _threshold_lines(results: "Sequence[Result]", goal: "Goal") -> Iterator[str]:
     from judgeboard.formats.output import text_lines
-    from judgeboard.reports.thresholds import threshold_notes, thresholds_table
+    from judgeboard.reports.thresholds import thresholds_table
 
-    yield f"{result.judge_version}, {result.goal.words}"
-    for each in result.thresholds:
-        yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
-    table = thresholds_table(result)
+    yield f"{results[0].about.judges[0]}, {goal.words}"
+    for each in results:
+        yield each.sentence if not each.about.where else f"{each.about.where['query_type']}: {each.sentence}"
+    table = thresholds_table(results, goal.aim)
     if table.rows:
         yield ""
         yield from text_lines(table)
-    yield from threshold_notes(result)
-    yield from _left_out(result.left_out)
+    yield from _last_lines(results)
 
 
-def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
+def _last_lines(results: "Sequence[Result]") -> Iterator[str]:
+    """Yield each caveat and next step once, and what was left out."""
+    from judgeboard.measure.agreement_result import left_out_sentence
+    from judgeboard.reports.thresholds import limits_and_next
+
+    yield from limits_and_next(results)
+    if (sentence := left_out_sentence(results[0].about.left_out)) is not None:
+        yield sentence
+
+
+def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") -> Iterator[str]:
     """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or why it is refused."""
+    from judgeboard.measure.thresholds import advised_setting
     from judgeboard.people.roster import flags_to_supersede
 
-    advised = {each.query_type: each.low_groundedness for each in result.thresholds if each.is_advised}
+    settings = ((each.about.where.get("query_type"), advised_setting(each)) for each in results)
+    advised = {query_type: setting for query_type, setting in settings if setting is not None}
     if not advised:
         return
-    others = {name: value for name, value in result.in_force.by_type.items() if name not in advised}
+    others = {name: value for name, value in cuts.by_type.items() if name not in advised}
     texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
     changed = {"low_groundedness": advised[None]} if None in advised else {"low_groundedness_by_type": texts}
     try:
@@ -183,29 +203,17 @@ def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
     except BadInput as error:
         yield f"{NEXT} `judgeboard flags apply` is refused until this is corrected: {error}"
         return
-    if not superseded:
-        yield f"{NEXT} Then run `judgeboard flags apply`."
-    else:
-        flags = f"{counted(superseded, 'open flag')}, because {'its' if superseded == 1 else 'their'} reason"
-        yield f"{NEXT} Then run `judgeboard flags apply --yes`. It supersedes {flags} no longer holds."
+    yield f"{NEXT} Then run `judgeboard flags apply{' --yes' if superseded else ''}`."
+    if superseded:
+        yield f"It supersedes {counted(superseded, 'open flag')}, whose reason no longer holds."
 
 
-def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
+def _calibration_lines(result: "Calibration") -> Iterator[str]:
     from judgeboard.formats.output import text_lines
-    from judgeboard.reports.thresholds import calibration_lines, meaning_table
+    from judgeboard.reports.thresholds import map_tables
 
-    yield f"{result.judge_version}: {result.sentence}"
-    if result.score_map is not None:
-        meaning = meaning_table(result)
-        if meaning.rows:
-            yield from text_lines(meaning)
-        yield from calibration_lines(result)
-    yield from result.notes
-    yield from _left_out(result.left_out)
-
-
-def _left_out(left_out: dict[str, int] | None) -> Iterator[str]:
-    from judgeboard.measure.agreement_result import left_out_sentence
-
-    if (sentence := left_out_sentence(left_out or {})) is not None:
-        yield sentence
+    yield f"{result.about.judges[0]}: {result.sentence}"
+    for table in map_tables(result):
+        if table.rows:
+            yield from text_lines(table)
+    yield from _last_lines([result])

@@ -12,13 +12,12 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.choice import By, slices_of
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.samples import (
-    HIDDEN_ADVICE,
     JudgeVerdict,
     LabelledAnswers,
     Picked,
     SampledLabels,
-    hidden_words,
 )
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
@@ -88,61 +87,41 @@ class ToLabel:
     open_queue: str | None = None
 
     @property
-    def missing(self) -> str:
+    def missing_note(self) -> Note:
         """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
+        total = self.answers + self.labelled
         if self.hidden:
-            return hidden_words(self.hidden, self.answers)
+            return note("hidden_answers", hidden=self.hidden, answers=self.answers)
         if self.undecided:
-            others = f"the other {self.answers:,} of the" if self.labelled else "any of the"
-            return f"people did not decide {others} {self.answers + self.labelled:,} {self.words}"
+            return note("undecided_answers", answers=self.answers, total=total, words=self.words)
         if self.uncounted:
-            have, it = ("has", "it") if self.uncounted == 1 else ("have", "them")
-            some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {have} a label"
-            return f"{some}, but people labelled {it} first because of the worst scores"
+            return note("uncounted_labels", n=self.uncounted, drawn=self.drawn, words=self.words)
         if self.labelled:
-            have = "has" if self.labelled == 1 else "have"
-            of = f"{self.labelled:,} of the {self.answers + self.labelled:,} {self.words}"
-            return f"only {of} {have} a label of a random sample"
-        if self.answers == 1:
-            return "the answer has no label of a random sample"
-        return f"none of the {self.answers:,} {self.words} has a label of a random sample"
+            return note("few_random_labels", labelled=self.labelled, total=total, words=self.words)
+        return note("no_random_label", answers=self.answers, words=self.words)
+
+    @property
+    def next_note(self) -> Note:
+        """Which answers to label, with the ``command`` that creates or shows their queue."""
+        if self.hidden:
+            return note("review_hidden", command=self.command)
+        if self.queue is None:
+            return note("label_sample", waiting=self.waiting, command=self.command)
+        if self.open_queue is not None:
+            return note("label_open_queue", queue=self.open_queue, command=self.command)
+        if self.undecided:
+            return note("label_once_more", command=self.command)
+        return note("label_some", labels=self.labels, answers=self.answers, words=self.words, command=self.command)
+
+    @property
+    def missing(self) -> str:
+        """What is missing, in words."""
+        return self.missing_note.text
 
     @property
     def advice(self) -> str:
-        """How many of these answers to label."""
-        if self.hidden:
-            return HIDDEN_ADVICE
-        return self._sample_advice if self.queue is None else self._queue_advice
-
-    @property
-    def _sample_advice(self) -> str:
-        if self.uncounted:
-            do = "It counts" if self.uncounted == 1 else "They count"
-            return f"{do} once {self._open_words} labelled."
-        have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
-        return f"Label the random sample: {have} no label."
-
-    @property
-    def _queue_advice(self) -> str:
-        if self.open_queue is not None:
-            return f"Label the open answers of the queue “{self.open_queue}”."
-        if self.undecided:
-            return f"Let one more person label {'it' if self.answers == 1 else 'them'}."
-        of_them = f"the {self.answers:,} {self.words}" if self.uncounted else "them"
-        if self.labels == self.answers:
-            return f"Label the other {self.answers:,}." if self.labelled else f"Label all of {of_them}."
-        if self.labels == self.unlabelled:
-            have = "has" if self.unlabelled == 1 else "have"
-            return f"Label the {self.unlabelled:,} of {of_them} that {have} no label at all, for a first figure."
-        return f"Label about {self.labels:,} of {of_them} for a first figure."
-
-    @property
-    def _open_words(self) -> str:
-        """Return "the other 15 are", or "the 15 that nobody reviewed are" if people did not decide others."""
-        are = "is" if self.waiting == 1 else "are"
-        if self.uncounted + self.waiting == self.drawn:
-            return f"the other {'one' if self.waiting == 1 else f'{self.waiting:,}'} {are}"
-        return f"the {self.waiting:,} that nobody reviewed {are}"
+        """Which answers to label, in words."""
+        return self.next_note.text
 
 
 def all_answers_words(answers: int, hidden: int = 0) -> str:

@@ -1,15 +1,16 @@
-"""A plan of labels as a result and in words."""
+"""A plan of labels as a result: how many labels in which strata, what they show, and what was assumed."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from judgeboard.measure.alarms import ShareChange
 from judgeboard.measure.all_answers import ToLabel, other_verdicts
-from judgeboard.measure.samples import FEW_HIDDEN, JudgeVerdict, Picked
-from judgeboard.measure.versus import queue_of_differing, too_few_words
-from judgeboard.stats.estimates import percent, two_decimals
-from judgeboard.stats.rates import UNLABELLED, Target
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.result import ALL, About, Result, Row
+from judgeboard.measure.samples import FEW_HIDDEN, JudgeVerdict, Picked, StratumName
+from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT
 from judgeboard.text import counted
 
@@ -33,294 +34,211 @@ QUESTIONS: dict[Question, str] = {
 }
 """What a plan can be for, in words."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedStratum:
-    """A stratum of a plan: ``labelled`` of its ``answers`` count already, ``labels`` more are sampled at random.
-
-    ``inclusion_probability`` is that of an answer without a label.
-    """
-
-    picked: Picked
-    verdict: JudgeVerdict | None
-    answers: int
-    labelled: int
-    labels: int
-    inclusion_probability: float
-
-
-_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "any": "flagged or not"}
-_JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
-
-
-def stratum_title(stratum: PlannedStratum, strata: Sequence[PlannedStratum]) -> str:
-    """Return the name of one of the ``strata`` in words. One without a verdict has all verdicts that no other has."""
-    flagged = _FLAGGED[stratum.picked]
-    if stratum.verdict is not None:
-        return f"{flagged}, {_JUDGED[stratum.verdict]}"
-    named = {each.verdict for each in strata if each.picked == stratum.picked and each is not stratum}
-    rest = " or ".join(_JUDGED[verdict] for verdict in other_verdicts(named))
-    return f"{flagged}, {rest}" if named and rest else flagged
+SHOWS_NOTHING = 0.5
+"""Labels are too few to show anything if an interval is this wide to each side, or only so large a change is seen."""
 
 
 @dataclass(frozen=True, slots=True)
-class LabelPlan:
-    """How many ``labels`` in all reach the wanted precision; ``more`` of them are still to be made.
+class PlanGoal:
+    """What a plan is for.
 
-    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be
-    found with probability 0.8.
-    ``shows`` is what the planned labels will show, on the same scale; it is above ``reach`` if the answers are too few
-    (``enough`` is False). ``is_rough``: the labels so far have so few of a class that more labels may be needed than
-    planned, for kappa and agreement. ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of
-    labels that would be needed without the judge; for two judge versions, which need only labels of answers on which
-    they differ, it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this
-    part of the variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for
-    all answers.
-    ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
-    ``made_prompt`` counts the answers that are left out because
-    a judge's prompt was made with them, by the judge. ``extras`` counts labels that do not count, because they are not
-    known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard labels rate`
-    names them too. None if the plan comes first. ``conditions`` (``field=value``) select the answers of the plan.
+    ``reach`` is the wanted plus or minus of a 95 % interval, or the smallest change to be found with probability 0.8.
+    ``name`` is the query type, None for all answers; ``conditions`` (``field=value``) select the answers.
+    ``made_prompt`` counts the answers that are left out because a judge's prompt was made with them, by the judge.
+    ``changes`` of the share lie within the answers.
     """
 
     question: Question
     reach: float
-    target: Target
-    judges: tuple[str, ...]
+    target: Target = "app"
+    judges: tuple[str, ...] = ()
     name: str | None = None
-    answers: int = 0
-    labelled: int = 0
-    labels: int = 0
-    more: int = 0
-    enough: bool = True
-    is_rough: bool = False
-    shows: float | None = None
-    minutes: float | None = None
+    conditions: tuple[str, ...] = ()
     seconds_per_review: float | None = None
+    made_prompt: Mapping[str, int] = field(default_factory=dict)
+    changes: tuple[ShareChange, ...] = ()
+
+    def words(self, reach: float) -> str:
+        """Return what labels show if they show this much: "the share of bad answers to ±5 percentage points"."""
+        figure = QUESTIONS[self.question] if self.name is None else f"{QUESTIONS[self.question]} for {self.name}"
+        if self.question in {"rate", *OF_JUDGE}:
+            return f"{figure} to {reach_words(reach, kappa=self.question == 'kappa', sign='±')}"
+        return f"{figure}, if they differ by {reach_words(reach)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanNeed:
+    """How many labels a goal needs: ``more`` besides the ``labelled`` ones, of so many ``answers``.
+
+    ``shows`` is what all these labels show, on the scale of the goal's reach. ``by_lot`` is the number of labels that
+    would be needed without the judge; for two judge versions, the number by lot. The pilot shows a ``share`` of bad
+    answers, and the judge ``explained`` this part of the variance of its labels; both are None if the pilot is too
+    small. ``is_rough``: more labels may be needed. ``differing`` are the answers on which two judge versions differ.
+    """
+
+    answers: int
+    labelled: int
+    more: int
+    shows: float
     by_lot: int | None = None
     share: float | None = None
     explained: float | None = None
     design_effect: float = 1.0
     correlation: float | None = None
     correlation_from: CorrelationFrom | None = None
-    strata: tuple[PlannedStratum, ...] = ()
-    sentences: tuple[str, ...] = ()
-    made_prompt: Mapping[str, int] = field(default_factory=dict)
-    extras: int = 0
-    to_label: ToLabel | None = None
-    conditions: tuple[str, ...] = ()
-    changes: tuple[ShareChange, ...] = ()
+    is_rough: bool = False
+    differing: int | None = None
 
-    @property
-    def has_gap(self) -> bool:
-        """Whether a stratum has no label of a random sample."""
-        return any(each.answers and not each.labelled for each in self.strata)
+    def reaches(self, reach: float) -> bool:
+        """Whether the answers are enough for this reach."""
+        if self.differing is None:
+            return self.shows <= reach
+        return self.by_lot is not None and self.by_lot <= self.answers
 
-    @property
-    def shows_nothing(self) -> bool:
+    def shows_nothing(self, reach: float) -> bool:
         """Whether the answers are so few that labels of all of them would show nothing."""
-        of_figure = self.question != "judges" or self.by_lot is not None
-        return of_figure and not self.enough and (self.shows is None or self.shows >= SHOWS_NOTHING)
+        is_known = self.differing is None or self.by_lot is not None
+        return is_known and not self.reaches(reach) and self.shows >= SHOWS_NOTHING
 
 
-def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
-    """Return what a plan means: how many labels, what the judge saves, what was assumed, and when to stop."""
-    parts: tuple[str | None, ...]
-    if plan.shows_nothing:  # one advice: more answers, and no labels before these are there
-        return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
-    parts = (_to_label(plan), _first(plan), _of_extras(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan))
-    parts = (*_of_changes(plan), *parts, *plan.sentences)
-    if plan.more and plan.minutes is None and plan.name is None:
-        parts = (*parts, "Minutes are not available, because no review has a measured time.")
-    parts = (*parts, *_of_prompts(plan), _stopping(plan))
-    return tuple(part for part in parts if part is not None)
+_FLAGGED: dict[Picked, str] = {"no": "not flagged", "yes": "flagged", "any": "flagged or not"}
+_JUDGED: dict[JudgeVerdict, str] = {"bad": "judged bad", "good": "judged good", "unusable": "no usable verdict"}
 
 
-def _to_label(plan: LabelPlan) -> str | None:
-    """Return which answers to label before the plan; the other sentences do not count these labels yet."""
-    need = plan.to_label
-    if need is None:
-        return None
-    answers = f"the {counted(need.waiting, 'open answer')} of the random sample"
-    if need.uncounted:
-        return f"First label {answers}, then plan again. {need.missing}. {need.advice}"
-    return f"First label {answers}, then plan again: {need.missing}."
-
-
-def _of_extras(plan: LabelPlan) -> str | None:
-    if not plan.extras or plan.question not in {"rate", *OF_JUDGE}:
-        return None
-    other = "other " if plan.labelled else ""
-    do, are = ("does", "it is") if plan.extras == 1 else ("do", "they are")
-    return f"{counted(plan.extras, f'{other}label')} {do} not count, because {are} not known to be a random sample."
-
-
-def _first(plan: LabelPlan) -> str | None:
-    if plan.question == "judges" and (plan.by_lot is None or not plan.enough):
-        # Without a number, the versions differ too little, which another sentence says.
-        return None if plan.by_lot is None else _too_few_for_judges(plan)
-    is_interval, of = plan.question in {"rate", *OF_JUDGE}, "" if plan.name is None else f" for {plan.name}"
-    sign = "±" if is_interval else ""
-    wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
-    figure = f"{QUESTIONS[plan.question]}{of}"
-    if is_interval:
-        goal = f"{figure} to {wanted}"
+def stratum_title(stratum: StratumName, strata: Sequence[StratumName]) -> str:
+    """Return the name of one of the ``strata`` in words. One without a verdict has all verdicts that no other has."""
+    parts = [_FLAGGED[stratum.picked]]
+    if stratum.verdict is not None:
+        parts.append(_JUDGED[stratum.verdict])
     else:
-        or_more = "" if wanted.startswith("under") else " or more"
-        goal = f"{figure}, with probability 0.8 if they differ by {wanted}{or_more}"
-    if not plan.enough:
-        return _too_few(plan, goal, shows if is_interval else f"a difference of {shows}")
-    if not plan.more:
-        labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
-        they_show = "This shows" if plan.labelled == 1 else "They show"
-        if is_interval and plan.shows is not None and shows != wanted:
-            goal = f"{figure} to {shows}. The goal is {wanted}"
-        return f"No more labels are needed: {labels}. {they_show} {goal}."
-    time = "" if plan.minutes is None else f", about {time_words(plan.minutes)}"
-    labels = "This label" if plan.labels == 1 else f"All {plan.labels:,} labels"
-    shows = f"{labels} then {'shows' if plan.labels == 1 else 'show'}"
-    if is_interval and plan.reach > EXACT:  # the labels so far show the variance only roughly
-        shows, goal = f"{labels} will probably show", f"{figure} to about {wanted}"
-    if plan.is_rough:
-        return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
-    if plan.to_label is not None:
-        return (
-            "The plan is made anew after this step, and may then need more labels. As of now, it is to label "
-            f"{_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
-        )
-    return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
+        others = (each for each in strata if each.is_later == stratum.is_later and each is not stratum)
+        named = {each.verdict for each in others if each.picked == stratum.picked}
+        if named and (rest := " or ".join(_JUDGED[verdict] for verdict in other_verdicts(named))):
+            parts.append(rest)
+    return ", ".join([*parts, "later"] if stratum.is_later else parts)
 
 
-def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
-    answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
-    probably = "probably " if plan.question in OF_JUDGE else ""
-    few = f"Log and judge more answers. {answers} {probably}too few to show {goal}, even if all are labelled."
-    if plan.shows_nothing:
-        return f"{few} So few labels show nothing."
-    all_show = f"will probably show about {shows}" if plan.question in OF_JUDGE else f"shows {shows}"
-    every = f"{few} Labelling all {all_show}."
-    if plan.question == "rate" and plan.has_gap and plan.to_label is None:
-        return f"{every} For a first figure, label the answers that `judgeboard labels rate` names."
-    return every
+def plan_number(plan: Result, figure: str = "more") -> int:
+    """Return a number of a plan: of the labels to make (``more``), of all ``labels``, of those ``labelled`` already."""
+    return int(plan.figure(figure).value or 0)
 
 
-def _too_few_for_judges(plan: LabelPlan) -> str:
-    words = too_few_words(plan.answers, plan.by_lot or 0, f"a difference of {reach_words(plan.reach)}")
-    if not plan.more or plan.shows_nothing:
-        return words
-    queue = (
-        f"A queue of the other {counted(plan.more, 'answer')} on which they differ "
-        f"(`{queue_of_differing(plan.judges, plan.more, plan.conditions)}`)"
+def plan_result(
+    goal: PlanGoal, need: PlanNeed, strata: Sequence[Row] = (), *, extras: int = 0, first: ToLabel | None = None
+) -> Result:
+    """Return a plan as a result; ``first`` are answers to label before it.
+
+    Args:
+        goal: What the plan is for.
+        need: How many labels this needs.
+        strata: The numbers of answers and labels of each stratum.
+        extras: The number of labels that do not count, because they are not known to be a random sample.
+        first: The open answers of the random sample, if the plan is made anew once they are labelled.
+    """
+    headline = _headline(goal, need, first)
+    minutes = None if goal.seconds_per_review is None else need.more * goal.seconds_per_review / 60
+    figures = {
+        "answers": need.answers,
+        "labelled": need.labelled,
+        "more": need.more,
+        "labels": need.labelled + need.more,
+        "reach": goal.reach,
+        "shows": need.shows,
+        "minutes": minutes,
+        "by_lot": need.by_lot,
+        "bad_share": need.share,
+        "explained": need.explained,
+        "design_effect": need.design_effect,
+        "correlation": need.correlation,
+    }
+    reasons = {"correlation": need.correlation_from, "minutes": None if minutes else "no review has a measured time"}
+    rows = (Row(name, ALL, value, None, None, need.labelled, reasons.get(name)) for name, value in figures.items())
+    caveats = [note("plan_prompt", judge=judge, n=n) for judge, n in goal.made_prompt.items()]
+    next_steps: list[Note] = []
+    if headline.code != "plan_shows_nothing":  # more answers are the only advice, and no labels before these are there
+        has_gap = any(row.figure == "labelled" and not row.value for row in strata)
+        caveats = [*_of_changes(goal), *_assumptions(goal, need, extras, has_gap=has_gap), *caveats]
+        next_steps += _next(goal, need, headline.code, first)
+    return Result(
+        about=About(
+            judges=goal.judges,
+            grade=goal.question,
+            where={"query_type": goal.name} if goal.name else {"conditions": goal.conditions},
+            by="stratum",
+            counts={"answers": need.answers, "extras": extras, "left_out": sum(goal.made_prompt.values())},
+        ),
+        headline=headline,
+        rows=(*rows, *strata),
+        caveats=tuple(caveats),
+        next=tuple(next_steps),
     )
-    return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
 
-def _of_changes(plan: LabelPlan) -> Iterator[str]:
+def _headline(goal: PlanGoal, need: PlanNeed, first: ToLabel | None) -> Note:
+    wanted = goal.words(goal.reach)
+    if first is not None:
+        return note("plan_sample_first", waiting=first.waiting, missing=first.missing)
+    if not need.reaches(goal.reach):
+        if need.differing is not None and need.by_lot is None:
+            return note("plan_versions_alike", differing=need.differing, answers=need.answers)
+        code = "plan_shows_nothing" if need.shows_nothing(goal.reach) else "plan_too_few"
+        return note(code, answers=need.answers, goal=wanted)
+    if not need.more:
+        return note("plan_enough", labels=need.labelled, shows=goal.words(need.shows))
+    return note("plan_label_at_least" if need.is_rough else "plan_label", labels=need.more, goal=wanted)
+
+
+def _of_changes(goal: PlanGoal) -> Iterator[Note]:
     """Yield which changes of the share lie within the answers of a plan, and how to plan for the time since."""
-    for change in plan.changes:
-        command = f"judgeboard labels plan --for {plan.question} --reach {plan.reach:g} --where {change.since}"
-        yield f"{change.sentence} This plan is for the whole time. For the time since then: `{command}`."
+    for change in goal.changes:
+        command = f"judgeboard labels plan --for {goal.question} --reach {goal.reach:g} --where {change.since}"
+        yield note("plan_over_a_change", change=change.sentence, command=command)
 
 
-def _more_answers(plan: LabelPlan) -> str:
-    return counted(plan.more, "more answer" if plan.labelled else "answer")
+def _assumptions(goal: PlanGoal, need: PlanNeed, extras: int, *, has_gap: bool) -> Iterator[Note]:
+    """Yield what a plan does not count, and what it assumes."""
+    if extras:
+        yield note("plan_extras", n=extras)
+    if goal.question == "judges":
+        if need.differing is not None:
+            yield note("plan_differing", differing=need.differing, answers=need.answers)
+        return
+    if goal.question == "versions":
+        yield note("plan_of_each_version", labels=need.more // 2)
+    if need.share is None:
+        yield note("plan_assumes_worst", least=LEAST_PILOT)
+    elif has_gap:
+        yield note("plan_has_gap", share=need.share)
+    if not goal.judges:
+        yield note("plan_without_judge")
+    elif need.explained is not None and need.explained < LEAST_EXPLAINED and not has_gap:
+        yield note("plan_judge_saves_nothing", judge=goal.judges[0], explained=need.explained)
+    if need.correlation is not None and need.correlation_from != "labels" and need.design_effect >= _LEAST_EFFECT:
+        yield note("plan_assumes_alike", correlation=need.correlation)
 
 
-def _labelled_already(plan: LabelPlan) -> str:
-    if not plan.labelled:
-        return ""
-    return f" ({counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already)"
-
-
-SHOWS_NOTHING = 0.5
-"""Labels are too few to show anything if an interval is this wide to each side, or only so large a change is seen."""
-
-
-def _are(answers: int) -> str:
-    return "is" if answers == 1 else "are"
-
-
-def _of_judge(plan: LabelPlan) -> str | None:
-    if plan.question not in {"rate", "versions"} or not plan.more:
-        return None
-    if not plan.judges:
-        return "There is no judge. With its verdicts on all answers, fewer labels may be needed."
-    if plan.explained is None or plan.by_lot is None or plan.has_gap:
-        return None
-    judge, by_lot = plan.judges[0], f"{counted(plan.by_lot, 'label')} of a random sample would be needed"
-    if plan.explained < LEAST_EXPLAINED:
-        predicts = f"{judge} saves nothing: its verdicts predict people's labels with {_r_squared(plan.explained)}."
-        return f"{predicts} Without flags and verdicts, {by_lot}."
-    # Labels that are there already may lie in few strata, so that a new random sample would need fewer in all.
-    return None if plan.by_lot <= plan.labels else f"Without flags and the verdicts of {judge}, {by_lot}."
-
-
-def _of_pilot(plan: LabelPlan) -> str | None:
-    if plan.question == "judges":
-        return None
-    if plan.share is None:
-        return (
-            f"With fewer than {LEAST_PILOT} labels, the plan assumes the worst case: half of the answers are bad, "
-            f"and the judge's verdicts do not help. Plan again after {LEAST_PILOT} labels."
-        )
-    if plan.has_gap:
-        return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_gap(plan)}."
-    pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad."
-    if plan.explained is not None:
-        pilot += f" The judge's verdicts predict people's labels with {_r_squared(plan.explained)}."
-    return pilot
-
-
-def _gap(plan: LabelPlan) -> str:
-    return f"{UNLABELLED}, and there the plan uses the judge's scores" if plan.judges else UNLABELLED
-
-
-def _r_squared(explained: float) -> str:
-    return f"R\N{SUPERSCRIPT TWO} = {two_decimals(explained)} (0 = not at all, 1 = exactly)"
-
-
-def _of_groups(plan: LabelPlan) -> str | None:
-    """Return what answers of an evidence group change, and the correlation if too few labels show it."""
-    if plan.question not in {"rate", *OF_JUDGE} or plan.design_effect < _LEAST_EFFECT:
-        return None
-    answers = "answers to one question from the same passages"
-    more = f"{plan.design_effect:.2f} times as many labels"
-    if plan.question in OF_JUDGE:  # its correlation is that of the judge's errors, measured or assumed
-        return f"{answers.capitalize()} may be alike, so the plan counts {more} as for unrelated answers."
-    if plan.correlation is None or plan.correlation_from in {None, "labels"}:
-        return f"{answers.capitalize()} are alike, so {more} are needed as for unrelated answers."
-    alike = (
-        f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {more} are needed as for unrelated "
-        "answers."
-    )
-    if plan.correlation_from == "verdicts":
-        return (
-            f"{alike} The plan estimates this correlation from the judge's verdicts, because there are too few labels "
-            "to measure it. If labels are less alike, fewer are enough."
-        )
-    return f"{alike} The plan assumes this correlation, because there are too few labels to measure it."
-
-
-def _of_prompts(plan: LabelPlan) -> Iterator[str]:
-    for judge, n in plan.made_prompt.items():
-        yield f"The prompt of {judge} was made with {counted(n, 'answer')}, which the plan leaves out."
-
-
-def _stopping(plan: LabelPlan) -> str | None:
-    if not plan.more or not plan.enough:
-        return None
-    if plan.question in {"rate", *OF_JUDGE}:
-        few = int(FEW_HIDDEN * plan.answers)
-        share, influence = f"{percent(FEW_HIDDEN)} of all {plan.answers:,}", "so that it does not influence them"
-        hidden = (
-            f" Reviewers of the planned queue do not see {QUESTIONS[plan.question]} until at most {few:,} answers "
-            f"({share}) are left for them, {influence}."
-        )
-        return (
-            "You may stop after any label, as soon as the interval is narrow enough. If it is still too wide after the "
-            f"last label, plan again.{hidden if plan.more > few else ''}"
-        )
-    return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
+def _next(goal: PlanGoal, need: PlanNeed, code: str, first: ToLabel | None) -> Iterator[Note]:
+    """Yield the queue of a plan, and when to stop. The commands of queues are not in the sentences."""
+    if code == "plan_too_few":
+        yield note("plan_all_show", answers=need.answers, shows=goal.words(need.shows))
+    if first is not None:
+        yield first.next_note
+    elif code == "plan_too_few" and goal.question == "rate" and not need.labelled:
+        yield note("plan_first_figure")
+    elif need.more and goal.question != "versions" and (code != "plan_too_few" or goal.question == "judges"):
+        named = [word for title in goal.judges for word in ("--judge-version", title)] * (goal.question == "judges")
+        named += [word for condition in goal.conditions for word in ("--where", condition)]
+        kind = "judges" if goal.question == "judges" else "rate"
+        words = ["judgeboard", "queue", "create", goal.question, "--plan", kind, "--n", str(need.more), *named]
+        yield note("plan_queue", command=shlex.join(words))
+    if not need.more or code == "plan_too_few":
+        return
+    if goal.question in {"judges", "versions"}:
+        yield note("plan_look_once")
+        return
+    yield note("plan_stop")
+    if need.more > (few := int(FEW_HIDDEN * need.answers)):
+        yield note("plan_hidden", figure=QUESTIONS[goal.question], few=few)
 
 
 def reach_words(reach: float, *, kappa: bool = False, sign: str = "") -> str:

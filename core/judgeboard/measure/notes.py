@@ -8,7 +8,15 @@ from typing import Any
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.words import WORDS
-from judgeboard.stats.estimates import kappa_words, number_words, percent, percent_words, points_words, two_decimals
+from judgeboard.stats.estimates import (
+    count_words,
+    kappa_words,
+    number_words,
+    percent,
+    percent_words,
+    points_words,
+    two_decimals,
+)
 from judgeboard.text import counted, day_words, listed_words
 
 Value = str | int | float | Estimate | Sequence[str]
@@ -46,6 +54,7 @@ _OF_ESTIMATES: dict[str, Callable[[Estimate], str]] = {
     "kappa": kappa_words,
     "n": lambda figure: f"{figure.n:,}",
     "points": partial(points_words, sign=True),
+    "count": count_words,
 }
 _OF_NUMBERS: dict[str, Callable[[Any], str]] = {"%": percent, ".2": two_decimals, "day": day_words}
 
@@ -54,7 +63,8 @@ class _Sentences(Formatter):
     """Writes values in sentences, in the formats of Python and in further ones.
 
     ``%`` is a share in percent, ``.2`` a number with two decimals, ``kappa`` a kappa with its strength, ``points`` a
-    difference of shares, ``day`` a day, ``list`` names. A figure has its interval, or the reason why it has no value.
+    difference of shares, ``count`` a number of answers, ``day`` a day, ``list`` names. A figure has its interval, or
+    the reason why it has no value.
     Another word is a noun: ``{n:answer}`` is "1 answer" or "2 answers".
     """
 

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,13 +17,14 @@ from judgeboard.measure.label_plans import (
     OF_JUDGE,
     QUESTIONS,
     CorrelationFrom,
-    LabelPlan,
-    PlannedStratum,
+    PlanGoal,
+    PlanNeed,
     Question,
-    reach_words,
-    sentences_of,
+    plan_result,
+    stratum_title,
 )
 from judgeboard.measure.rates import sample_rate
+from judgeboard.measure.result import Result, Row
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
 from judgeboard.measure.versus import BothJudged
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
@@ -131,7 +132,7 @@ def plan_labels(
     where: RowFilter | None = None,
     target: Target = "app",
     by_query_type: bool = False,
-) -> tuple[LabelPlan, ...]:
+) -> tuple[Result, ...]:
     """Return the plan for a question, from the stored labels as a pilot; ``by_query_type`` adds one for each type.
 
     ``versions`` is the judge version whose verdicts are used, none for labels alone; for ``judges`` the two versions
@@ -149,14 +150,14 @@ def plan_labels(
         raise BadInput(
             "a plan needs answers: no judged answer matches" if versions else "a plan needs answers: none match"
         )
-    start = LabelPlan(
+    start = PlanGoal(
         question,
         reach,
         target,
         tuple(version.title for version in versions),
+        conditions=tuple(conditions_of(where or RowFilter())),
         seconds_per_review=_seconds_per_review(connection),
         made_prompt=_made_prompt(sources),
-        conditions=tuple(conditions_of(where or RowFilter())),
     )
     if question == "rate" and where in {None, RowFilter()}:
         start = replace(start, changes=tuple(share_changes(connection)))
@@ -189,7 +190,7 @@ def _check_request(question: Question, reach: float, versions: Sequence[StoredVe
 
 def plans_for_rate(
     connection: Connection, version: StoredVersion | None, *, target: Target = "app"
-) -> tuple[LabelPlan, ...]:
+) -> tuple[Result, ...]:
     """Return what each of the `NUMBERS` of further labels shows of the share of bad answers, the smallest first.
 
     Numbers that leave a stratum without a label are left out. Raises BadInput if there are no answers.
@@ -199,7 +200,7 @@ def plans_for_rate(
         raise BadInput("a plan needs judged answers: `judgeboard judge --judge lexical`")
     source.check_nothing_hidden("a plan")
     pilot = _pilot(source.sample())
-    start = LabelPlan(
+    goal = PlanGoal(
         "rate",
         1.0,
         target,
@@ -209,8 +210,9 @@ def plans_for_rate(
     )
     left = pilot.answers - pilot.n
     numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
-    plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in numbers]
-    return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
+    needs = [_for_rate(goal, pilot, more) for more in numbers]
+    chosen = [need for need in needs if math.isfinite(need.shows)] or needs[-1:]
+    return tuple(_completed(replace(goal, reach=need.shows), need, pilot) for need in chosen)
 
 
 def _seconds_per_review(connection: Connection) -> float | None:
@@ -224,59 +226,39 @@ def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:
     return {version.title: n for version, n in counts if version is not None and n}
 
 
-def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None) -> LabelPlan:
-    """Complete a plan for these rows of the source (None: all rows)."""
-    if plan.question == "rate":
-        return plan_of_rate(plan, source.sample(rows), where)
-    if plan.question in OF_JUDGE:
+def _plan(goal: PlanGoal, source: LabelledAnswers, rows: IntArray | None, where: RowFilter | None) -> Result:
+    """Return a plan for these rows of the source (None: all rows)."""
+    if goal.question == "rate":
+        return plan_of_rate(goal, source.sample(rows), where)
+    if goal.question in OF_JUDGE:
         pilot = _pilot(judged_sample(source, rows))
-        return _completed(_for_judge(_started(plan, pilot), pilot), pilot, where)
-    pilot = _pilot(source.sample(rows))
-    return _completed(_for_versions(_started(plan, pilot), pilot), pilot, where)
+        return _completed(goal, _for_judge(goal, pilot), pilot, where)
+    return plan_result(goal, _for_versions(goal, _pilot(source.sample(rows))))
 
 
-def plan_of_rate(plan: LabelPlan, sample: SampledLabels, where: RowFilter | None = None) -> LabelPlan:
-    """Complete a plan for the share of bad answers that match, with the labels so far as a pilot."""
+def plan_of_rate(goal: PlanGoal, sample: SampledLabels, where: RowFilter | None = None) -> Result:
+    """Return a plan for the share of bad answers that match, with the labels so far as a pilot."""
     pilot = _pilot(sample)
-    return _completed(_for_rate(_started(plan, pilot), pilot), pilot, where)
+    return _completed(goal, _for_rate(goal, pilot), pilot, where)
 
 
-def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    return replace(
-        plan,
-        answers=pilot.answers,
-        labelled=pilot.n,
-        extras=pilot.sample.extras,
-        share=pilot.share if pilot.is_known else None,
-        explained=pilot.explained if pilot.is_known and plan.judges else None,
-    )
+def _completed(goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None = None) -> Result:
+    """Return a plan with its strata, and the answers that come first."""
+    first = _to_label_first(goal, need, pilot, where)
+    return plan_result(goal, need, tuple(_strata(pilot, need.more)), extras=pilot.sample.extras, first=first)
 
 
-def _completed(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None = None) -> LabelPlan:
-    if plan.question not in {"rate", *OF_JUDGE}:
-        return _timed(plan)
-    plan = replace(plan, strata=_strata(pilot, plan.more))
-    return _timed(replace(plan, to_label=_to_label_first(plan, pilot, where)))
-
-
-def _to_label_first(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None) -> ToLabel | None:
+def _to_label_first(goal: PlanGoal, need: PlanNeed, pilot: _Pilot, where: RowFilter | None) -> ToLabel | None:
     """Return what to label before the plan: the open answers of the random sample, if a part has no label that counts.
 
     A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
     """
-    need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question in OF_JUDGE else 1, where=where)
-    if need is None or plan.name is not None or plan.shows_nothing:
+    first = what_to_label(pilot.sample, least=MIN_PAIRS if goal.question in OF_JUDGE else 1, where=where)
+    if first is None or goal.name is not None or need.shows_nothing(goal.reach):
         return None
-    if need.queue is not None:  # the plan has labels of all parts
+    if first.queue is not None:  # the plan has labels of all parts
         return None
-    return need if need.uncounted or need.waiting <= plan.more or not plan.more else None
-
-
-def _timed(plan: LabelPlan) -> LabelPlan:
-    """Return a plan with the time that its labels take, and with its sentences."""
-    seconds = plan.seconds_per_review
-    plan = replace(plan, minutes=None if seconds is None else plan.more * seconds / 60)
-    return replace(plan, sentences=sentences_of(plan))
+    return first if first.uncounted or first.waiting <= need.more or not need.more else None
 
 
 def _pilot(sample: SampledLabels) -> _Pilot:
@@ -303,19 +285,19 @@ def _pilot(sample: SampledLabels) -> _Pilot:
     )
 
 
-def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelPlan:
+def _for_rate(goal: PlanGoal, pilot: _Pilot, more: int | None = None) -> PlanNeed:
     """Plan ``more`` labels and say what they reach; by default as many as reach what is wanted."""
     counts = pilot.sample.counts
     labelled = [each.labelled for each in counts]
     left = [each.answers - each.labelled for each in counts]
-    of_app = plan.target == "app"
+    of_app = goal.target == "app"
     correlation, known_from = pilot.correlation if of_app else (0.0, None)
 
     def width(more: int, effect: float = 1.0) -> float:
         drawn = allocated(more, left, least=LEAST_OF_STRATUM)
         n = [there + new for there, new in zip(labelled, drawn, strict=True)]
         answers = [each.answers for each in counts]
-        return stratified_half_width(answers, n, pilot.shares, design_effect=effect, target=plan.target)
+        return stratified_half_width(answers, n, pilot.shares, design_effect=effect, target=goal.target)
 
     def effect_of(more: int) -> float:
         """Return the design effect. Answers of a group add their covariance, whether they have a label or not."""
@@ -326,141 +308,129 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))
 
-    narrow = _narrow_enough(plan, pilot) if more is None else None
+    reach, is_given = goal.reach, more is not None
+    narrow = _narrow_enough(goal, pilot) if more is None else None
     if narrow is not None:
         more = 0
     elif more is None:
-        more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
+        more = bisect_left(range(sum(left)), -reach, key=lambda number: -shown_by(number))
     else:
-        plan = replace(plan, reach=max(shown_by(more), EXACT))
+        reach = max(shown_by(more), EXACT)
     by_lot, _ = labels_in_groups(
         lambda effect: labels_by_lot(
-            plan.reach, pilot.share, answers=None if of_app else pilot.answers, design_effect=effect
+            reach, pilot.share, answers=None if of_app else pilot.answers, design_effect=effect
         ),
         pilot.answers,
         pilot.answers_per_group,
         correlation,
     )
-    shows = shown_by(more) if narrow is None else narrow
-    return replace(
-        plan,
-        labels=pilot.n + more,
+    return PlanNeed(
+        answers=pilot.answers,
+        labelled=pilot.n,
         more=more,
-        enough=shows <= plan.reach,
-        shows=shows,
+        shows=reach if is_given else shown_by(more) if narrow is None else narrow,
         by_lot=by_lot,
+        share=pilot.share if pilot.is_known else None,
+        explained=pilot.explained if pilot.is_known and goal.judges else None,
         design_effect=effect_of(more),
         correlation=correlation if pilot.answers_per_group > 1 else None,
         correlation_from=known_from,
     )
 
 
-def _narrow_enough(plan: LabelPlan, pilot: _Pilot) -> float | None:
+def _narrow_enough(goal: PlanGoal, pilot: _Pilot) -> float | None:
     """Return the half-width of the interval of `judgeboard labels rate`, if it reaches the goal already, else None."""
-    of_rate, _ = sample_rate(pilot.sample, plan.target)
+    of_rate, _ = sample_rate(pilot.sample, goal.target)
     if not pilot.is_known or of_rate.low is None or of_rate.high is None:
         return None
     half = (of_rate.high - of_rate.low) / 2
-    return half if half <= plan.reach else None
+    return half if half <= goal.reach else None
 
 
-def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+def _for_judge(goal: PlanGoal, pilot: _Pilot) -> PlanNeed:
     """Plan for the kappa or the agreement of the judge."""
     sample = pilot.sample
     known = None
-    figure: AgreementFigure = "agreement" if plan.question == "agreement" else "kappa"
+    figure: AgreementFigure = "agreement" if goal.question == "agreement" else "kappa"
     # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
     if pilot.is_known and not sample.has_gap:
-        known = labels_to_narrow(figure, sample, plan.reach, plan.target)
-    if known is not None and known.shows == 0 and (plan.target == "app" or pilot.n < pilot.answers):
+        known = labels_to_narrow(figure, sample, goal.reach, goal.target)
+    if known is not None and known.shows == 0 and (goal.target == "app" or pilot.n < pilot.answers):
         known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
     if known is None:
         deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
-        of_these = pilot.answers if plan.target == "these" else None
-        needed = labels_for_kappa(plan.reach, deviation, answers=of_these)
+        of_these = pilot.answers if goal.target == "these" else None
+        needed = labels_for_kappa(goal.reach, deviation, answers=of_these)
         there = 0 if sample.has_gap else pilot.n
         more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
-        shows = plan.reach * math.sqrt(max(needed / pilot.answers, 1.0))
+        shows = goal.reach * math.sqrt(max(needed / pilot.answers, 1.0))
     else:
         more, shows, effect = known.more, known.shows, known.design_effect
-    return replace(
-        plan,
-        labels=pilot.n + more,
+    return PlanNeed(
+        answers=pilot.answers,
+        labelled=pilot.n,
         more=more,
-        enough=shows <= plan.reach,
         shows=shows,
+        share=pilot.share if pilot.is_known else None,
+        explained=pilot.explained if pilot.is_known else None,
         design_effect=effect,
         is_rough=known is not None and known.is_rough,
     )
 
 
-def _for_judges(plan: LabelPlan, both: BothJudged, rows: IntArray | None) -> LabelPlan:
+def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Result:
     """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
     inside = None if rows is None else np.isin(both.rows, rows)
     known = both.compare(inside=inside)
     if not known.answers:
         raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
     discordant = known.differing / known.answers
-    plan = replace(plan, answers=known.answers)
-    differing = f"The two versions differ on {known.differing:,} of {known.answers:,} answers"
-    if discordant <= plan.reach:
-        impossible = f"{differing}. Their agreement with people cannot differ by {reach_words(plan.reach)}."
-        return _timed(replace(plan, enough=False, shows=discordant, sentences=(impossible,)))
-    change, needed = known.counts.change.value, known.counts.labels_needed
-    variance = needed * (change / POWER) ** 2 if needed and change else discordant - plan.reach**2
-    by_lot = labels_for_change(plan.reach, variance)
-    enough = by_lot <= known.answers
     labelled = known.differing - known.unlabelled
-    more = known.more_labels(by_lot) if enough else known.unlabelled
-    sentence = f"{differing}. Only these answers show which version is better"
-    if enough:
-        sentence += (
-            f", so label only these. A random sample of all answers would need {by_lot:,} labels, but would also show "
-            "how far each version agrees with people"
-        )
-    return _timed(
-        replace(
-            plan,
-            labelled=labelled,
-            labels=labelled + more,
-            more=more,
-            enough=enough,
-            shows=smallest_change(min(by_lot, known.answers), variance),
-            by_lot=by_lot,
-            sentences=(f"{sentence}.",),
-        )
+    if discordant <= goal.reach:
+        need = PlanNeed(answers=known.answers, labelled=labelled, more=0, shows=discordant, differing=known.differing)
+        return plan_result(goal, need)
+    change, needed = known.counts.change.value, known.counts.labels_needed
+    variance = needed * (change / POWER) ** 2 if needed and change else discordant - goal.reach**2
+    by_lot = labels_for_change(goal.reach, variance)
+    need = PlanNeed(
+        answers=known.answers,
+        labelled=labelled,
+        more=known.more_labels(by_lot) if by_lot <= known.answers else known.unlabelled,
+        shows=smallest_change(min(by_lot, known.answers), variance),
+        by_lot=by_lot,
+        differing=known.differing,
     )
+    return plan_result(goal, need)
 
 
-def _for_versions(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+def _for_versions(goal: PlanGoal, pilot: _Pilot) -> PlanNeed:
     # If all labels are alike, the share may still be 3 / n (the rule of three).
     least = min(3 / max(pilot.n, 1), UNKNOWN_SHARE)
     share = min(max(pilot.share, least), 1 - least)
     spread = share * (1 - share)
-    labels = labels_for_change(plan.reach, 2 * (1 - (plan.explained or 0.0)) * spread)
-    sentence = (
-        f"These are {labels:,} of each version, for answers to different questions. Answers of both versions to the "
-        "same questions need fewer."
-    )
-    return replace(
-        plan,
+    explained = pilot.explained if pilot.is_known and goal.judges else None
+    labels = labels_for_change(goal.reach, 2 * (1 - (explained or 0.0)) * spread)
+    return PlanNeed(
+        answers=pilot.answers,
         labelled=0,
-        labels=2 * labels,
         more=2 * labels,
-        shows=plan.reach,
-        by_lot=2 * labels_for_change(plan.reach, 2 * spread),
-        sentences=(sentence,),
+        shows=goal.reach,
+        by_lot=2 * labels_for_change(goal.reach, 2 * spread),
+        share=pilot.share if pilot.is_known else None,
+        explained=explained,
     )
 
 
-def _strata(pilot: _Pilot, more: int) -> tuple[PlannedStratum, ...]:
-    counts = pilot.sample.counts
+def _strata(pilot: _Pilot, more: int) -> Iterator[Row]:
+    """Yield the numbers of each stratum, and the ``inclusion_probability`` of its answers without a label."""
+    names, counts = pilot.sample.strata, pilot.sample.counts
     left = [each.answers - each.labelled for each in counts]
     drawn = allocated(more, left, least=LEAST_OF_STRATUM)
-    return tuple(
-        PlannedStratum(name.picked, name.verdict, each.answers, each.labelled, n, n / free if free else 1.0)
-        for name, each, free, n in zip(pilot.sample.strata, counts, left, drawn, strict=True)
-    )
+    for name, each, free, n in zip(names, counts, left, drawn, strict=True):
+        title, probability = stratum_title(name, names), n / free if free else 1.0
+        numbers = {"answers": each.answers, "labelled": each.labelled, "more": n, "inclusion_probability": probability}
+        for figure, value in numbers.items():
+            yield Row(figure, title, value, None, None, each.labelled, None)
 
 
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:

@@ -108,16 +108,20 @@ class Result:
         return plain
 
     def table(self, *figures: str) -> Table:
-        """Return a table with a line for each slice and a column for each of the ``figures`` (default: all)."""
-        cells = {(row.slice, row.figure): row for row in self.rows}
+        """Return a table with a line for each slice and a column for each of the ``figures`` (default: all).
+
+        Slices that have none of the figures are left out.
+        """
+        cells = {(row.slice, row.figure): row.estimate for row in self.rows}
         measured = dict.fromkeys(row.figure for row in self.rows)
         names = [each for each in figures or measured if each in measured]
         columns = [FIGURES[each] for each in names]
         title = (self.about.by or "answers").replace("_", " ").capitalize()
         lines = []
         for name in (*self.slices, ALL):
-            of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
-            lines.append((ALL_ANSWERS if name == ALL else name, *of_slice))
+            if any((name, each) in cells for each in names):
+                of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
+                lines.append((ALL_ANSWERS if name == ALL else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
 
     def _repr_html_(self) -> str:
@@ -127,8 +131,7 @@ class Result:
         return "".join(f"<p>{escape(text)}</p>" for text in texts) + to_html(self.table())
 
 
-def _cell(row: Row | None, column: Column) -> Estimate | float | None:
-    """Return what a table shows of a figure: the value with its interval, or the number alone."""
-    if row is None:
-        return None
-    return row.estimate if column.format in {"estimate", "share estimate"} else row.value
+def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:
+    if estimate is None or column.format in {"estimate", "share estimate"}:
+        return estimate
+    return round(estimate.value) if column.format == "count" and estimate.value is not None else estimate.value

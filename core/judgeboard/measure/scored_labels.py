@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import excused_confidence, sampling_number
-from judgeboard.measure.all_answers import what_to_label
+from judgeboard.measure.all_answers import ToLabel, what_to_label
 from judgeboard.measure.ratings import cuts_of
 from judgeboard.measure.sample import answers_of
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels
+from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.rates import Stratum
@@ -132,8 +132,9 @@ class ScoredSample:
     """Labels and scores for a judge version, or for the mean score of several.
 
     ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
-    the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says why figures of all answers
-    are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count.
+    the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says what to label
+    for figures of all answers, None if they are available. ``left_out`` counts labelled answers by the reason why they
+    do not count.
     ``excuses`` says which answers the rule low_groundedness excuses, "" for none.
     """
 
@@ -143,7 +144,7 @@ class ScoredSample:
     cuts: Cuts
     left_out: dict[str, int]
     counts: tuple[Stratum, ...]
-    gap: str | None = None
+    gap: ToLabel | None = None
     decides_verdicts: bool = False
     excuses: str = ""
 
@@ -248,6 +249,7 @@ def load_sample(
         "without_score": int((first.labelled & ~scored).sum()),
         "more_often_labelled": int((~labels.by_lot).sum()),
     }
+    unlabelled = sum(each.answers for each in counts if not each.labelled)
     return ScoredSample(
         title,
         labels,
@@ -255,7 +257,7 @@ def load_sample(
         cuts,
         {reason: n for reason, n in left_out.items() if n},
         counts,
-        _unlabelled_words(sampled),
+        what_to_label(sampled) if unlabelled > MOST_UNLABELLED * sampled.population.total else None,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),
         " and ".join(excuses),
     )
@@ -283,15 +285,3 @@ def _kept_shares(counts: Sequence[Stratum], strata: BoolArray) -> FloatArray:
     if with_label.any():
         kept[with_label] = equal_chances(answers[with_label], labelled[with_label])
     return kept
-
-
-def _unlabelled_words(sampled: SampledLabels) -> str | None:
-    """Return why figures of all answers are not available, None if every larger part of them has labels."""
-    missing = sum(each.answers for each in sampled.counts if not each.labelled)
-    if missing <= MOST_UNLABELLED * sampled.population.total:
-        return None
-    need = what_to_label(sampled)
-    if need is None:
-        return "Not available, because people did not decide any answer of a part of them."
-    reason = f"Not available, because {need.missing}. {need.advice}"
-    return reason if need.hidden else f"{reason} To create the queue: `{need.command}`."

@@ -1,12 +1,15 @@
 """What a threshold does to the stored answers: its flags, recall and precision, and the change of the queue."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from judgeboard.domain import Estimate
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import cuts_of
+from judgeboard.measure.result import Row
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, flag_from
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray
@@ -68,6 +71,22 @@ class AtThreshold:
     false_omission: Estimate
     change: QueueChange
     excused: int
+
+    def rows(self, slice_: str) -> Iterator[Row]:
+        """Yield the figures as rows of a slice."""
+        counts = ("low_groundedness", self.low_groundedness), ("flags", self.flags), ("excused", self.excused)
+        for name, value in (*counts, ("flags_change", self.change.flags)):
+            yield Row(name, slice_, value, None, None, self.flagged.n, None)
+        for name in ("flagged", "recall", "precision", "false_omission"):
+            yield Row.of(name, slice_, getattr(self, name))
+        yield Row.of("bad_change", slice_, self.change.bad)
+
+
+def change_note(change: QueueChange) -> Note:
+    """Return how the queue changes."""
+    if not change.flags:
+        return note("queue_unchanged")
+    return note("fewer_flags" if change.flags < 0 else "more_flags", flags=abs(change.flags), bad=change.bad)
 
 
 class ThresholdFigures:

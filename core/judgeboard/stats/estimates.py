@@ -236,6 +236,13 @@ def number_words(estimate: Estimate, *, sign: bool = False) -> str:
     return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
 
 
+def count_words(estimate: Estimate) -> str:
+    """Return "about 9 [3, 18]": a number of answers with its interval, or the reason if there is none."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate.reason or "unknown"
+    return f"about {round(estimate.value):,} [{math.floor(estimate.low):,}, {math.ceil(estimate.high):,}]"
+
+
 def no_interval_sentences(named: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
     """Yield why values have no interval, one sentence for each reason.
 

@@ -5,9 +5,9 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE
-from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.label_plans import LabelPlan, PlannedStratum, stratum_title
+from judgeboard.measure.label_plans import plan_number, time_words
 from judgeboard.measure.plans import draw_plan, plans_for_rate
+from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version
 from judgeboard.people.permissions import may
@@ -40,12 +40,6 @@ USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
 
 TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
-COLUMNS: Columns[tuple[str, PlannedStratum]] = {
-    Column("Stratum", width=220): lambda line: line[0],
-    Column("Answers", "count", width=85): lambda line: line[1].answers,
-    Column("Labels", "count", width=85, help="Labels that count already"): lambda line: line[1].labelled,
-    Column("To label", "count", width=85): lambda line: line[1].labels,
-}
 
 
 def plan() -> None:
@@ -74,37 +68,39 @@ def plan() -> None:
             next_button()
         return
     with amount:
-        plan = _chosen(plans)
+        plan = _chosen(plans, target)
     with right:
-        first, *others = plan.sentences
-        show(tag("div", tag("b", first), cls="jb-say"))
-        for sentence in others:
-            show(tag("div", sentence, cls="jb-say"))
-        if plan.to_label is not None:
+        show(tag("div", tag("b", plan.sentence), cls="jb-say"))
+        for each in (*plan.caveats, *plan.next):
+            if "command" not in each.values:
+                show(tag("div", each.text, cls="jb-say"))
+        if plan.headline.code == "plan_sample_first":
             sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
             open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
-        if plan.more:
-            if plan.minutes is None:
+        if plan_number(plan):
+            minutes = plan.figure("minutes").value
+            if minutes is None:
                 caption("The time is shown once people have reviewed some answers.")
+            else:
+                caption(f"Time: about {time_words(minutes)}.")
             heading("Where they come from")
-            lines = [(stratum_title(stratum, plan.strata), stratum) for stratum in plan.strata]
-            show_rows(Table.of(lines, COLUMNS), key="plan_strata", most=8)
+            show_rows(plan.table("answers", "labelled", "more"), key="plan_strata", most=8)
             _earlier_queue()
-            _create_button(plan)
+            _create_button(plan_number(plan))
 
 
-def _chosen(plans: tuple[LabelPlan, ...]) -> LabelPlan:
+def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
     """Show the slider over the plans, which starts at the first one that is precise enough for most questions."""
-    by_number = {plan.more: plan for plan in plans}
+    by_number = {plan_number(plan): plan for plan in plans}
     if len(by_number) == 1:
         return plans[0]
-    usual = next((plan for plan in plans if plan.reach <= USUAL_REACH), plans[-1])
+    usual = next((plan for plan in plans if (plan.figure("reach").value or 0) <= USUAL_REACH), plans[-1])
     chosen = st.select_slider(
         "Answers to label",
         options=list(by_number),
-        value=usual.more,
+        value=plan_number(usual),
         format_func=lambda number: f"{number:,}",
-        key=f"plan_labels_{plans[0].target}_{plans[-1].more}",
+        key=f"plan_labels_{target}_{plan_number(plans[-1])}",
         help="More labels give a narrower 95 % confidence interval.",
     )
     return by_number[chosen]
@@ -123,7 +119,7 @@ def _earlier_queue() -> None:
     open_button("Review that queue", target, key="plan_earlier", icon=":material/play_arrow:")
 
 
-def _create_button(plan: LabelPlan) -> None:
+def _create_button(labels: int) -> None:
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         caption("Leads can create a queue of these answers here.")
@@ -131,8 +127,8 @@ def _create_button(plan: LabelPlan) -> None:
     with st.container(key="plan_create", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.text_input(
             "Name of the queue",
-            value=f"Share of bad answers: {plan.more:,} labels",
-            key=f"plan_name_{plan.more}",
+            value=f"Share of bad answers: {labels:,} labels",
+            key=f"plan_name_{labels}",
             max_chars=LONGEST_NAME,
         )
         people = st.multiselect(
@@ -144,15 +140,15 @@ def _create_button(plan: LabelPlan) -> None:
             placeholder="Choose its reviewers",
         )
         if st.button("Create this queue", key="plan_create_queue", type="primary", icon=":material/add:", wrap=False):
-            _create(plan, name or "", people, reviewer)
+            _create(labels, name or "", people, reviewer)
     caption("Reviewers decide with one key per answer. They see these answers only in the queue, without the judge.")
 
 
-def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -> None:
+def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> None:
     with saving("Not created"):
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
-        planned: RuleKeywords = {**PLANNED, "max_items": plan.more}
+        planned: RuleKeywords = {**PLANNED, "max_items": labels}
         rules = QueueRules(name, **planned)
         assigned = people_named(store(), people, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)

@@ -7,27 +7,23 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.calibration import measure_calibration
+from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.scored_labels import ScoredSample, load_sample
+from judgeboard.measure.threshold_figures import change_note
 from judgeboard.measure.thresholds import (
+    IN_FORCE,
     Aim,
-    ChosenThreshold,
     Goal,
-    ThresholdResult,
-    change_words,
+    advised_setting,
     replayed,
     threshold_result,
-    verdicts_words,
+    trade_off,
+    verdicts_note,
 )
 from judgeboard.reports.agreement import calibration_table
-from judgeboard.reports.thresholds import (
-    calibration_lines,
-    meaning_table,
-    threshold_notes,
-    thresholds_table,
-    trade_off_table,
-)
+from judgeboard.reports.thresholds import limits_and_next, map_tables, thresholds_table, trade_off_table
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard_dashboard.gate import demand, permitted
@@ -85,69 +81,69 @@ def threshold_search() -> None:
     except NotFound as error:
         instead(capital(str(error)))
         return
-    result = threshold_result(sample, goal, by_query_type=by_type)
-    for each in result.thresholds:
-        sentence(each.sentence, lead="" if each.query_type is None else f"{each.query_type}. ")
-    rows = thresholds_table(result)
+    results = threshold_result(sample, goal, by_query_type=by_type)
+    for each in results:
+        sentence(each.sentence, lead=f"{each.about.where['query_type']}. " if each.about.where else "")
+    rows = thresholds_table(results, goal.aim)
+    under = tuple(limits_and_next(results))
     if rows.rows:
-        table(rows, key="thresholds", under=threshold_notes(result))
-    missing = any(each.low_groundedness is None and not each.is_kept for each in result.thresholds)
+        table(rows, key="thresholds", under=under)
+    else:
+        caption("\n".join(under))
     if (
-        missing
+        any(each.next for each in results)
         and permitted(Action.MAKE_QUEUES)
         and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False)
     ):
         open_rows("plan")
-    if any(each.curve for each in result.thresholds):
-        _trade_off(sample, result)
+    measured = {each.about.where.get("query_type", _ALL_TYPES): each for each in results if each.rows}
+    if measured:
+        _trade_off(sample, goal, measured)
 
 
-def _trade_off(sample: ScoredSample, result: ThresholdResult) -> None:
+def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, Result]) -> None:
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
-    by_name = {each.query_type or _ALL_TYPES: each for each in result.thresholds if each.curve}
     with st.container(key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = choose("Query type", {each: each for each in by_name}, key="trade_off_type", width=210)
-        each = by_name[name]
-        key, in_force = f"try_{name}_{result.goal.aim}_{result.goal.value:g}", sample.cuts.of(each.query_type or "")
-        first = in_force if each.low_groundedness is None else each.low_groundedness
+        name = choose("Query type", {each: each for each in results}, key="trade_off_type", width=210)
+        about, advised = results[name].about, advised_setting(results[name])
+        key, query_type = f"try_{name}_{goal.aim}_{goal.value:g}", about.where.get("query_type")
+        first = sample.cuts.of(query_type or "") if advised is None else advised
         # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
         tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
         as_table = table_switch()
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at = replayed(sample, tried, each.query_type)
-    lines = {"this threshold": at} if each.in_force is None else {"in force": each.in_force, "this threshold": at}
+    at, curve, judged = replayed(sample, tried, query_type), trade_off(sample, query_type), about.counts["judged"]
+    lines = {"in force": results[name].figure("flagged", IN_FORCE).value or 0.0, "this threshold": at.flags / judged}
     figure(
-        lambda: trade_off_chart(each.curve, each.judged, lines),
+        lambda: trade_off_chart(curve, judged, lines),
         TRADE_OFF_HEIGHT,
-        trade_off_table(each),
-        [None] * len(each.curve),
+        trade_off_table(curve),
+        [None] * len(curve),
         key=f"trade_off_{name}",
         says=f"Recall and precision by the share of flagged answers, {name}",
         as_table=as_table,
-        under=(
-            f"{result.judge_version}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",
-        ),
+        under=(f"{sample.title}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",),
     )
     # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
-    if each.chosen is None or tried != each.chosen.low_groundedness or not each.is_advised:
-        warning = verdicts_words(sample, tried, each.query_type)
-        words = f"{change_words(at.change)} {warning}".strip()
+    if tried != advised:
+        notes = [change_note(at.change), verdicts_note(sample, tried, query_type)]
+        words = " ".join(each.text for each in notes if each is not None)
         sentence(words, lead=f"Below {tried:g} for {name}, on all labels.")
-    _set(sample, each, tried, name)
+    _set(sample, query_type, tried, name)
 
 
-def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str) -> None:
+def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) -> None:
     """Show the button that sets a threshold, and one that removes the thresholds of query types."""
     by_type = dict(sample.cuts.by_type)
-    unchanged = tried == sample.cuts.of(each.query_type or "") and (each.query_type is not None or not by_type)
-    if each.query_type is None:
+    unchanged = tried == sample.cuts.of(query_type or "") and (query_type is not None or not by_type)
+    if query_type is None:
         changes: dict[str, Any] = {"low_groundedness": tried} | ({"low_groundedness_by_type": None} if by_type else {})
     else:
-        of_types = sorted((by_type | {each.query_type: tried}).items())
-        changes = {"low_groundedness_by_type": [f"{query_type}={threshold!r}" for query_type, threshold in of_types]}
+        of_types = sorted((by_type | {query_type: tried}).items())
+        changes = {"low_groundedness_by_type": [f"{name}={threshold!r}" for name, threshold in of_types]}
     reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
     with st.container(key="set_threshold", horizontal=True, gap="small"):
         pressed = st.button(
@@ -188,15 +184,12 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
     if result.score_map is None:
         return
     _curve(version, "before", "Groundedness as the judge gives it", result.before, as_table=as_table)
-    if result.is_worse:  # the scores themselves are the better answer, so no other is shown
-        caption("\n".join(calibration_lines(result)))
-        return
-    _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
-    under, meaning = (*calibration_lines(result), *result.notes), meaning_table(result)
-    if not meaning.rows:
-        caption("\n".join(under))
-        return
-    table(meaning, key="meaning", under=under)
+    if result.after:  # without it, the scores themselves are the better answer
+        _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
+    meaning, errors = map_tables(result)
+    if meaning.rows:
+        table(meaning, key="meaning")
+    table(errors, key="calibration_errors", under=tuple(limits_and_next([result])))
 
 
 def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...], *, as_table: bool) -> None:

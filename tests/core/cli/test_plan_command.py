@@ -36,14 +36,16 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
 
 def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
     (plan,) = typed("labels", "plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
-    assert (plan["answers"], plan["labelled"], plan["enough"]) == (200, 0, True)
-    assert sum(stratum["labels"] for stratum in plan["strata"]) == plan["more"] == plan["labels"]
+    rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
+    more = rows["more", "all"]
+    assert (rows["answers", "all"], rows["labelled", "all"], plan["headline"]["code"]) == (200, 0, "plan_label")
+    assert sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", "all"]
     shown = typed("labels", "plan", "--reach", "0.1", "--target", "these")
-    assert shown.out.startswith(f"Label {plan['labels']} answers. ")
+    assert shown.out.startswith(f"Label {more} answers")
     assert "flagged, judged bad" in shown.out
-    assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --db " in shown.err
-    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--assign", "cli:me", "--json")
-    assert made["items"] == plan["more"]
+    assert f"next: judgeboard queue create rate --plan rate --n {more} --db " in shown.err
+    made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(more), "--assign", "cli:me", "--json")
+    assert made["items"] == more
     stored = typed("queue", "list", "rate", "--json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
@@ -72,7 +74,7 @@ def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> Non
     with case.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
     shown = typed("labels", "plan", "--reach", "0.3").out
-    assert shown.startswith("First label the 20 open answers of the random sample, then plan again: none of ")
+    assert shown.startswith("First label the 20 open answers of the random sample")
     assert "judged bad" not in shown
 
 
@@ -83,11 +85,13 @@ def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     plans = typed("labels", "plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
-    assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
+    types = [(plan["about"]["where"].get("query_type"), plan["about"]["counts"]["answers"]) for plan in plans]
+    assert types == [(None, 200), ("QA", 120), ("legal", 80)]
     these = ("--reach", "0.1", "--target", "these")
     only = typed("labels", "plan", *these, "--where", "query_type=legal", "--json")["plans"]
-    assert only[0]["answers"] == 80
-    more, where = only[0]["more"], "--where query_type=legal"
+    assert only[0]["about"]["counts"]["answers"] == 80
+    (more,) = (row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", "all"))
+    where = "--where query_type=legal"
     next_command = typed("labels", "plan", *these, *where.split()).err
     assert f"--plan rate --n {more} {where} --db " in next_command, "the queue draws from the planned answers"
     made = typed("queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json")
@@ -150,8 +154,8 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     log.say_all(log.version("other"), ids[:120], label=GOOD)
     log.say_all(log.version("other"), ids[120:], label=BAD)
     judges = ["--judge-version", "rag", "--judge-version", "other"]
-    plan = typed("labels", "plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
-    (printed,) = re.findall(r"`judgeboard (queue create judges .*)`", plan)
+    plan = typed("labels", "plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").err
+    (printed,) = re.findall(r"next: judgeboard (queue create judges .*)", plan)
     typed(*shlex.split(printed.partition(" --db ")[0]))
     drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
     with case.store.reading() as connection:
@@ -161,16 +165,14 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
     printed = typed("labels", "plan", "--reach", "0.02")
-    assert printed.out.startswith("Log and judge more answers. 200 answers are too few to show ")
-    assert "For a first figure, label the answers that `judgeboard labels rate" in printed.out, "rate says: label them"
-    assert "labels count)" not in printed.out
-    assert ("queue create" in printed.err, "You may look" in printed.out) == (False, False)
+    assert printed.out.startswith("Log and judge more answers: 200 are too few ")
+    assert "`judgeboard labels rate" in printed.out, "rate says: label them"
+    assert "queue create" not in printed.err
 
 
 def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:
     GradedLog(sqlite_store).answers(1)
     assert run(["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("Log and judge more answers. 1 answer is too few to show the share of bad answers")
-    assert printed.out.endswith("So few labels show nothing.\n")
-    assert ("Plan again" in printed.out, "queue create" in printed.err) == (False, False)
+    assert printed.out.startswith("Log and judge more answers: ")
+    assert (printed.out.count("\n"), "queue create" in printed.err) == (1, False)

@@ -118,11 +118,9 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     flag(sqlite_log, judged[80:84], "random_sample")
     label(sqlite_log, judged[:84], truth(judged))
     result = measure_agreement(sqlite_log.store)
-    assert result.sentence.startswith(
-        "There is no figure of all 240 answers with a usable verdict yet: only 4 of the 160 answers that no rule "
-        "flagged have a label of a random sample. Label about 60 of them for a first figure (`judgeboard queue create "
-        "sample --plan rate --n 60`). On the 84 graded answers alone, which are no random sample, judge and people "
-    )
+    assert result.to_label is not None
+    assert (result.to_label.labelled, result.to_label.labels) == (4, 60)
+    assert "On the 84 graded answers alone" in result.sentence
     assert (result.answers, result.graded, reliance_of(result)) == (None, {}, Reliance.UNKNOWN)
     assert next_command(result) == "judgeboard queue create sample --plan rate --n 60"
     assert "In all 240 answers" not in "".join(result_lines(result))
@@ -178,9 +176,11 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: G
     label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
     result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
     command = "judgeboard queue create sample --plan rate --n 60"
-    missing = "people did not decide any of the 80 flagged answers. Let one more person label them"
-    start = f"There is no figure of all 240 answers with a usable verdict yet: {missing} (`{command}`)."
-    assert result.sentence.startswith(start)
+    assert result.to_label is not None
+    assert (result.to_label.missing_note.code, result.to_label.next_note.code) == (
+        "undecided_answers",
+        "label_once_more",
+    )
     assert next_command(result) == command
     assert rate.headline.code == "rate_bounds"
     assert [each.values["command"] for each in rate.next] == [command]

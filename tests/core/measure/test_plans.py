@@ -4,7 +4,6 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,18 @@ from judgeboard.imports.importing import import_file
 from judgeboard.measure import samples
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.label_plans import (
-    LabelPlan,
-    PlannedStratum,
+    PlanGoal,
+    PlanNeed,
     Question,
+    plan_number,
+    plan_result,
     reach_words,
-    sentences_of,
     stratum_title,
 )
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.measure.rates import measure_rate
-from judgeboard.measure.samples import judging_version
+from judgeboard.measure.result import Result
+from judgeboard.measure.samples import StratumName, judging_version
 from judgeboard.measure.thresholds import Goal, measure_threshold
 from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
 from judgeboard.reports.agreement import in_all_title
@@ -71,7 +72,15 @@ def drawn_ragtruth(
     store.close()
 
 
-def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
+TOO_FEW = {"plan_too_few", "plan_shows_nothing", "plan_versions_alike"}
+LABELS = {"plan_label", "plan_label_at_least"}
+
+
+def codes(plan: Result) -> list[str]:
+    return [each.code for each in (plan.headline, *plan.caveats, *plan.next)]
+
+
+def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> Result:
     with store.reading() as connection:
         return plan_labels(connection, reach, question, versions=plan_versions(connection, judges), **chosen)[0]
 
@@ -80,59 +89,60 @@ def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: 
 class TestRagtruth:
     def test_a_rate_needs_fewer_labels_with_a_judge(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.05, "rate", JUDGE, target="these")
-        assert (plan.answers, plan.labelled) == (1344, 193)
-        assert plan.share == pytest.approx(0.3788, abs=0.01)
-        assert plan.by_lot == pytest.approx(282, abs=5)
-        assert 193 <= plan.labels <= 200, "193 labels have the interval [0.3295, 0.4291]"
+        assert (plan_number(plan, "answers"), plan_number(plan, "labelled")) == (1344, 193)
+        assert plan.figure("bad_share").value == pytest.approx(0.3788, abs=0.01)
+        assert plan.figure("by_lot").value == pytest.approx(282, abs=5)
+        assert 193 <= plan_number(plan, "labels") <= 200, "193 labels have the interval [0.3295, 0.4291]"
         narrow = planned(drawn_ragtruth, 0.03, "rate", JUDGE, target="these")
-        assert 193 < narrow.labels < narrow.by_lot
-        assert narrow.shows <= 0.03
-        assert sum(stratum.labels for stratum in narrow.strata) == narrow.more
+        assert 193 < plan_number(narrow, "labels") < narrow.figure("by_lot").value
+        assert narrow.figure("shows").value <= 0.03
+        assert sum(narrow.figure("more", each).value for each in narrow.slices) == plan_number(narrow)
 
     def test_the_app_needs_more_labels_than_these_answers(self, drawn_ragtruth: Store) -> None:
         these, app = (planned(drawn_ragtruth, 0.04, "rate", JUDGE, target=target) for target in ("these", "app"))
-        assert app.labels > these.labels
-        assert app.design_effect > these.design_effect == 1
+        assert plan_number(app, "labels") > plan_number(these, "labels")
+        assert app.figure("design_effect").value > these.figure("design_effect").value == 1
 
     def test_too_few_answers_say_what_they_show(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.01, "rate", JUDGE)
-        assert not plan.enough
-        assert plan.labels == 1344
-        assert plan.shows > 0.01
-        assert "too few" in plan.sentences[0]
+        assert plan.headline.code == "plan_too_few"
+        assert plan_number(plan, "labels") == 1344
+        assert plan.figure("shows").value > 0.01
 
     def test_a_judge_that_knows_nothing_saves_nothing(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.05, "rate", "baseline_nli")
-        assert plan.explained < 0.05
-        assert any("saves nothing" in sentence for sentence in plan.sentences)
+        assert plan.figure("explained").value < 0.05
+        assert "plan_judge_saves_nothing" in codes(plan)
 
     def test_kappa(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.1, "kappa", JUDGE)
-        assert 230 < plan.labels < 400
+        assert 230 < plan_number(plan, "labels") < 400
 
     def test_two_judge_versions_need_labels_where_they_differ(self, drawn_ragtruth: Store) -> None:
         plan = planned(drawn_ragtruth, 0.0409, "judges", "approach_1_modernbert", JUDGE)
-        assert plan.by_lot == pytest.approx(833, rel=0.15)
-        assert plan.labels == pytest.approx(0.1793 * plan.by_lot, abs=1)
-        assert 0 < plan.labelled < plan.labels
+        assert plan.figure("by_lot").value == pytest.approx(833, rel=0.15)
+        assert plan_number(plan, "labels") == pytest.approx(0.1793 * plan.figure("by_lot").value, abs=1)
+        assert 0 < plan_number(plan, "labelled") < plan_number(plan, "labels")
         impossible = planned(drawn_ragtruth, 0.5, "judges", "approach_1_modernbert", JUDGE)
-        assert not impossible.enough
+        assert impossible.headline.code == "plan_versions_alike"
         far = planned(drawn_ragtruth, 0.02, "judges", "approach_1_modernbert", JUDGE)
-        assert (far.enough, far.by_lot > 2_344, far.labels) == (False, True, 241)
-        assert f"about {far.by_lot:,} answers that both versions judged are needed" in far.sentences[0]
-        assert "there are only 1,344." in far.sentences[0]
-        named = f"--judge-version '{far.judges[0]}' --judge-version '{far.judges[1]}'"
-        command = f"judgeboard queue create judges --plan judges --n {far.more} {named}"
-        assert f"A queue of the other {far.more} answers on which they differ (`{command}`)" in far.sentences[0]
-        assert "label only these" not in " ".join(far.sentences)
+        assert (far.headline.code, plan_number(far, "by_lot") > 2_344, plan_number(far, "labels")) == (
+            "plan_too_few",
+            True,
+            241,
+        )
+        named = " ".join(f"--judge-version '{each}'" for each in far.about.judges)
+        command = f"judgeboard queue create judges --plan judges --n {plan_number(far)} {named}"
+        assert [each.values["command"] for each in far.next] == [command]
 
     def test_each_query_type_has_its_own_plan(self, drawn_ragtruth: Store) -> None:
         with drawn_ragtruth.reading() as connection:
             versions = plan_versions(connection, [JUDGE])
             plans = plan_labels(connection, 0.05, versions=versions, by_query_type=True)
-        assert [plan.name for plan in plans] == [None, "Data2txt", "QA", "Summary"]
-        assert sum(plan.answers for plan in plans[1:]) == plans[0].answers
-        assert plans[1].share == pytest.approx(0.66, abs=0.05)
+        types = [plan.about.where.get("query_type") for plan in plans]
+        assert types == [None, "Data2txt", "QA", "Summary"]
+        assert sum(plan_number(plan, "answers") for plan in plans[1:]) == plan_number(plans[0], "answers")
+        assert plans[1].figure("bad_share").value == pytest.approx(0.66, abs=0.05)
 
 
 def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
@@ -147,12 +157,16 @@ def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
 def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
     judged(log, [0.9] * 60)
     plan = planned(log.store, 0.1)
-    assert (plan.labels, plan.labelled, plan.share, plan.minutes) == (60, 0, None, None)
-    assert "Minutes are not available, because no review has a measured time." in plan.sentences
-    assert not plan.enough
+    assert (
+        plan_number(plan, "labels"),
+        plan_number(plan, "labelled"),
+        plan.figure("bad_share").value,
+        plan.figure("minutes").value,
+    ) == (60, 0, None, None)
+    assert plan.headline.code == "plan_too_few"
     these = planned(log.store, 0.1, target="these")
-    assert 30 < these.labels < 60
-    assert "the plan assumes the worst" in " ".join(these.sentences)
+    assert 30 < plan_number(these, "labels") < 60
+    assert "plan_assumes_worst" in codes(these)
 
 
 @on_sqlite
@@ -161,11 +175,12 @@ def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
     with log.store.reading() as connection:
         plans = plans_for_rate(connection, judging_version(connection))
         exact = plans_for_rate(connection, judging_version(connection), target="these")[-1]
-    assert [plan.more for plan in plans] == [10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250]
-    assert [plan.reach for plan in plans] == sorted((plan.reach for plan in plans), reverse=True)
-    assert planned(log.store, plans[5].reach).more == 100
-    assert exact.sentences[0].startswith("Label 250 answers.")
-    assert exact.sentences[0].endswith("the share of bad answers to ±0 percentage points.")
+    assert [plan_number(plan) for plan in plans] == [10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250]
+    reaches = [plan.figure("reach").value for plan in plans]
+    assert reaches == sorted(reaches, reverse=True)
+    assert plan_number(planned(log.store, reaches[5])) == 100
+    assert (exact.headline.code, plan_number(exact)) == ("plan_label", 250)
+    assert "±0 percentage points" in exact.sentence
 
 
 @on_sqlite
@@ -173,16 +188,15 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     ids = judged(log, [0.1] * 40 + [0.9] * 100)
     log.review_all(ids[:40], label=BAD)
     plan = planned(log.store, 0.1, target="these")
-    assert plan.labelled == 40
-    assert 5 < plan.more <= 100
-    assert plan.shows <= 0.1
-    of_flagged, of_others = sorted(plan.strata, key=lambda stratum: stratum.answers)
-    assert (of_flagged.labels, of_others.labels) == (0, plan.more)
-    told = " ".join(plan.sentences)
-    assert "has no label that counts, and there the plan uses the judge's scores" in told
-    assert "explains" not in told, "labels of one verdict do not tell what the judge explains"
+    assert plan_number(plan, "labelled") == 40
+    assert 5 < plan_number(plan) <= 100
+    assert plan.figure("shows").value <= 0.1
+    of_flagged, of_others = sorted(plan.slices, key=lambda each: plan.figure("answers", each).value)
+    assert (plan.figure("more", of_flagged).value, plan.figure("more", of_others).value) == (0, plan_number(plan))
+    assert "plan_has_gap" in codes(plan)
+    assert "plan_judge_saves_nothing" not in codes(plan), "labels of one verdict do not tell what the judge explains"
     kappa = planned(log.store, 0.3, "kappa")
-    assert kappa.more > 30, "labels of flagged answers alone give no kappa of all answers"
+    assert plan_number(kappa) > 30, "labels of flagged answers alone give no kappa of all answers"
 
 
 @on_sqlite
@@ -190,18 +204,16 @@ def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
     ids = judged(log, [0.9] * 60)
     log.reviews({ids[0]: {"label": GOOD, "seconds": 20}, ids[1]: {"label": GOOD, "seconds": 40}})
     plan = planned(log.store, 0.1, target="these")
-    assert plan.seconds_per_review == 30
-    assert plan.minutes == plan.more / 2
-    assert "Minutes are not available" not in " ".join(plan.sentences)
+    assert plan.figure("minutes").value == plan_number(plan) / 2
 
 
 @on_sqlite
 def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
     log.answers(1000)
     plan = planned(log.store, 0.1)
-    assert plan.labels == pytest.approx(96, abs=1)
-    assert plan.labels == pytest.approx(plan.by_lot, abs=1)
-    assert any("no judge" in sentence for sentence in plan.sentences)
+    assert plan_number(plan, "labels") == pytest.approx(96, abs=1)
+    assert plan_number(plan, "labels") == pytest.approx(plan.figure("by_lot").value, abs=1)
+    assert "plan_without_judge" in codes(plan)
     with pytest.raises(BadInput, match="needs a judge"):
         planned(log.store, 0.1, "kappa")
 
@@ -214,9 +226,6 @@ def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
     for reach, question, reason in ((1.5, "rate", "below 1"), (0.1, "judges", "twice"), (0.1, "x", "a plan is for")):
         with pytest.raises(BadInput, match=reason):
             planned(log.store, reach, question)
-
-
-STOPS_EARLY = "After each label of the planned queue, this command says whether you may stop."
 
 
 def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> None:
@@ -253,22 +262,21 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
-    words = " ".join(planned(case.store, 0.1, target="these").sentences)
-    hidden = "do not see the share of bad answers until at most 10 answers (5 % of all 200) are left for them, "
-    assert f"Reviewers of the planned queue {hidden}" in words
+    (hidden,) = (each for each in planned(case.store, 0.1, target="these").next if each.code == "plan_hidden")
+    assert hidden.values["few"] == 10
     small = planned(case.store, 0.4, target="these")
-    assert 0 < small.more <= 10
-    assert "Reviewers" not in " ".join(small.sentences)
+    assert 0 < plan_number(small) <= 10
+    assert "plan_hidden" not in codes(small)
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").share.value is not None
     result = measure_rate(mara, target="these")
-    hidden = "30 of the 200 answers are hidden from you until you have reviewed them blind. Review them first, or ask"
+    hidden = "30 of the 200 answers are hidden from you"
     assert (result.share.value, result.has("bounds"), result.headline.code) == (None, False, "rate_unknown")
     assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
     assert measure_agreement(mara).sentence.startswith(f"There is no figure of all answers yet: {hidden}")
     with mara.reading() as connection:
-        assert hidden in measure_threshold(connection, Goal("recall", 0.8)).thresholds[0].sentence
+        assert measure_threshold(connection, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
     for question in ("rate", "kappa"):
         with pytest.raises(BadInput, match="a plan counts all answers, but 30 of the 200 answers are hidden from you"):
             planned(mara, 0.1, question)
@@ -294,26 +302,17 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
     assert (need.drawn, need.waiting, need.uncounted) == (30, 20, 10)
     for question in ("rate", "kappa"):
         plan = planned(log.store, 0.1, question)
-        assert (plan.to_label.command, plan.to_label.waiting) == (need.command, need.waiting)
-        assert plan.sentences[0] == (
-            "First label the 20 open answers of the random sample, then plan again. 10 of the 30 sampled flagged "
-            "answers have a label, but people labelled them first because of the worst scores. They count once the "
-            "other 20 are labelled."
-        )
-        assert "No more labels" not in " ".join(plan.sentences)
-    told = " ".join(planned(log.store, 0.1).sentences)
-    assert "(60 labels count already)" in told
-    assert "The plan is made anew after this step, and may then need more labels. As of now, it is to label " in told
-    assert "will probably show" not in told
-    assert "80 other labels do not count, because they are not known to be a random sample." in told
+        assert (plan.headline.code, plan.headline.values["waiting"]) == ("plan_sample_first", need.waiting)
+        assert plan.next[0].values["command"] == need.command
+    (extras,) = (each for each in planned(log.store, 0.1).caveats if each.code == "plan_extras")
+    assert extras.values["n"] == 80
     label(log, ids, FLAGGED[:20])
-    assert planned(log.store, 0.1).to_label is None
+    assert planned(log.store, 0.1).headline.code != "plan_sample_first"
 
 
 def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
     joined, bad, flagged = (
-        PlannedStratum(picked, verdict, 100, 0, 10, 0.1)
-        for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
+        StratumName(picked, verdict, False) for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
     assert titles == ["not flagged, judged good or no usable verdict", "not flagged, judged bad", "flagged"]
@@ -348,41 +347,22 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
 
 
 @pytest.mark.parametrize(
-    ("question", "shows", "words"),
+    ("question", "shows", "code"),
     [
-        ("rate", 0.98, "So few labels show nothing."),
-        ("kappa", 0.5, "So few labels show nothing."),
-        ("versions", 0.7, "So few labels show nothing."),
-        ("rate", 0.2, "Labelling all shows ±20 percentage points."),
-        ("kappa", 0.2, "Labelling all will probably show about ±0.2."),
-        ("versions", 0.2, "Labelling all shows a difference of 20 percentage points."),
+        ("rate", 0.98, "plan_shows_nothing"),
+        ("kappa", 0.5, "plan_shows_nothing"),
+        ("versions", 0.7, "plan_shows_nothing"),
+        ("rate", 0.2, "plan_too_few"),
+        ("kappa", 0.2, "plan_too_few"),
+        ("versions", 0.2, "plan_too_few"),
     ],
 )
-def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows: float, words: str) -> None:
-    plan = LabelPlan(question, 0.05, "app", ("rag v1",), answers=1, labels=1, more=1, enough=False, shows=shows)
-    sentence, *_ = sentences_of(plan)
-    assert words in sentence
-    assert ("Plan again" in " ".join(sentences_of(plan))) == (not plan.shows_nothing)
-    probably = "probably " if question == "kappa" else ""
-    assert ("±98" in sentence, f"1 answer is {probably}too few" in sentence) == (False, True)
-
-
-@pytest.mark.parametrize(
-    ("plan", "words"),
-    [
-        (
-            LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
-            "Label 1 more answer (1 label counts already). All 2 labels will probably show the share of bad answers ",
-        ),
-        (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
-        (
-            LabelPlan("kappa", 0.05, "app", ("rag v1",), labels=50, labelled=40, more=10),
-            "All 50 labels will probably show the kappa of the judge with people to about ±0.05.",
-        ),
-    ],
-)
-def test_one_answer_or_label_is_not_several(plan: LabelPlan, words: str) -> None:
-    assert words in " ".join(sentences_of(plan))
+def test_labels_that_would_show_nothing_have_one_advice(question: Question, shows: float, code: str) -> None:
+    goal = PlanGoal(question, 0.05, judges=("rag v1",), made_prompt={"rag v1": 2})
+    plan = plan_result(goal, PlanNeed(answers=1, labelled=0, more=1, shows=shows), extras=3)
+    assert plan.headline.code == code
+    assert (codes(plan) == [code, "plan_prompt"]) == (code == "plan_shows_nothing")
+    assert "±98" not in plan.sentence
 
 
 CALLED_BAD = np.array([(place // 6 % 3 == 0) != (place % 7 == 0) for place in range(1_200)])
@@ -434,13 +414,12 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
     log, ids = flagged
     sample(log, ids, OTHERS[:47])
     plan = planned(log.store, 0.06)
-    assert plan.has_gap
-    assert plan.enough
-    assert plan.correlation_from == "assumed"
-    assert plan.correlation is not None
-    assert 0.15 <= plan.correlation < 0.5, "that of the verdicts, which is not divided by what they do not explain"
-    assert (
-        " ".join(plan.sentences).count("answers to one question from the same passages are alike (correlation 0.") == 1
+    assert plan.headline.code in LABELS
+    assert {"plan_has_gap", "plan_assumes_alike"} <= set(codes(plan))
+    assert plan.figure("correlation").reason == "assumed"
+    assert plan.figure("correlation").value is not None
+    assert 0.15 <= plan.figure("correlation").value < 0.5, (
+        "that of the verdicts, which is not divided by what they do not explain"
     )
 
 
@@ -449,18 +428,9 @@ def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tup
     log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
     plan = planned(log.store, 0.06)
-    assert (plan.has_gap, plan.correlation_from) == (False, "verdicts")
-    assert plan.correlation is not None
-    assert 0.15 <= plan.correlation < 0.5, "the errors of a judge are alike in a group too"
-
-
-def test_a_plan_without_a_judge_uses_no_scores_of_a_judge() -> None:
-    strata = PlannedStratum("yes", None, 10, 0, 5, 0.5), PlannedStratum("no", None, 90, 40, 5, 0.1)
-    plan = LabelPlan("rate", 0.05, "app", (), labels=50, labelled=40, more=10, share=0.1, strata=strata)
-    assumed = "The plan assumes that about 10 % of the answers are bad: a part of the answers has no label that counts."
-    assert assumed in sentences_of(plan)
-    of_judge = f"{assumed.removesuffix('.')}, and there the plan uses the judge's scores."
-    assert of_judge in sentences_of(replace(plan, judges=("rag v1",)))
+    assert ("plan_has_gap" in codes(plan), plan.figure("correlation").reason) == (False, "verdicts")
+    assert plan.figure("correlation").value is not None
+    assert 0.15 <= plan.figure("correlation").value < 0.5, "the errors of a judge are alike in a group too"
 
 
 @on_sqlite
@@ -474,11 +444,11 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
     assert half_width(log) > 0.1
     plan = planned(log.store, 0.1, "kappa")
     (note,) = (each for each in measure_agreement(log.store).notes if each.code == "not_conclusive")
-    assert f"bout {plan.more:,} more of these labels" in note.text
+    assert f"bout {plan_number(plan):,} more of these labels" in note.text
     few = IS_BAD[OTHERS[:sampled]].sum() < 5
     assert few == (sampled == 14)
-    assert ("At least about" in note.text, plan.sentences[0].startswith("Label at least about")) == (few, few)
-    sample(log, ids, OTHERS[sampled : sampled + plan.more])
+    assert ("At least about" in note.text, plan.headline.code == "plan_label_at_least") == (few, few)
+    sample(log, ids, OTHERS[sampled : sampled + plan_number(plan)])
     assert half_width(log) == pytest.approx(0.1, abs=0.02)
 
 
@@ -492,25 +462,21 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, 
     assert rate.high is not None
     reach = (rate.high - rate.low) / 2 + 0.0001
     plan = planned(log.store, reach)
-    assert (plan.more, plan.enough) == (0, True)
-    shown, wanted = (reach_words(each, sign="±") for each in ((rate.high - rate.low) / 2, 0.25))
-    assert planned(log.store, 0.25).sentences[0] == (
-        f"No more labels are needed: {plan.labelled} labels count already. They show the share of bad answers to "
-        f"{shown}. The goal is {wanted}."
-    )
+    assert (plan_number(plan), plan.headline.code) == (0, "plan_enough")
+    shown = reach_words((rate.high - rate.low) / 2, sign="±")
+    assert shown in planned(log.store, 0.25).sentence
     wider = planned(log.store, reach - 0.002)
-    assert wider.more > 0
-    assert " will probably show the share of bad answers to about ±" in wider.sentences[0]
-    assert "If it is still too wide after the last label, plan again." in " ".join(wider.sentences)
+    assert plan_number(wider) > 0
+    assert "plan_stop" in codes(wider)
 
 
 @on_sqlite
 def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(log: GradedLog) -> None:
     log.say(log.version(), {each: {"label": GOOD} for each in log.answers(60)})
     app, these = (planned(log.store, 0.07, "agreement", target=target) for target in ("app", "these"))
-    assert (app.enough, app.more) == (False, 60)
-    assert these.enough
-    assert 0 < these.more < 60
+    assert (app.headline.code, plan_number(app)) == ("plan_too_few", 60)
+    assert these.headline.code in LABELS
+    assert 0 < plan_number(these) < 60
 
 
 @on_sqlite
@@ -519,12 +485,12 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLo
     flag(log, ids[:100], "random_sample")
     log.reviews({each: {"label": GOOD} for each in ids[:100]})
     of_versions = planned(log.store, 0.05, "versions")
-    assert of_versions.more > 200, "the share may be 3 %"
+    assert plan_number(of_versions) > 200, "the share may be 3 %"
     log.say(log.version("constant"), {each: {"label": GOOD} for each in ids})
     for question in ("agreement", "kappa"):
         plan = planned(log.store, 0.01, question, "constant")
-        assert plan.more > 0
-        assert plan.shows > 0
+        assert plan_number(plan) > 0
+        assert plan.figure("shows").value > 0
 
 
 @on_sqlite
@@ -534,9 +500,8 @@ def test_a_kappa_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog,
     sample(log, ids, OTHERS[:200])
     reach = half_width(log) + 0.001
     plan = planned(log.store, reach, "kappa")
-    assert (plan.more, plan.enough) == (0, True)
-    assert plan.sentences[0].startswith("No more labels are needed: ")
-    assert planned(log.store, reach - 0.002, "kappa").more > 0
+    assert (plan_number(plan), plan.headline.code) == (0, "plan_enough")
+    assert plan_number(planned(log.store, reach - 0.002, "kappa")) > 0
 
 
 @on_sqlite
@@ -552,11 +517,9 @@ def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_ans
     assert agreement.high is not None
     reach = (agreement.high - agreement.low) / 2 + 0.0001
     plan = planned(log.store, reach, "agreement")
-    assert (plan.more, plan.enough) == (0, True)
-    assert plan.sentences[0].startswith("No more labels are needed: ")
-    assert "the share of right verdicts of the judge to ±" in plan.sentences[0]
-    assert "percentage points" in plan.sentences[0]
-    assert planned(log.store, reach - 0.002, "agreement").more > 0
+    assert (plan_number(plan), plan.headline.code) == (0, "plan_enough")
+    assert "percentage points" in plan.sentence
+    assert plan_number(planned(log.store, reach - 0.002, "agreement")) > 0
 
 
 @on_sqlite
@@ -564,4 +527,4 @@ def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
     log, _ = flagged
-    assert planned(log.store, 0.05, "agreement").more == 384, "1.96 ** 2 * 0.25 / 0.05 ** 2"
+    assert plan_number(planned(log.store, 0.05, "agreement")) == 384, "1.96 ** 2 * 0.25 / 0.05 ** 2"

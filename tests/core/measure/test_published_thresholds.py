@@ -8,9 +8,10 @@ import pytest
 
 from judgeboard.flags.rules import sampling_number
 from judgeboard.measure.calibration import calibration_result
-from judgeboard.measure.confident_verdicts import ConfidentVerdicts, confident_verdicts
+from judgeboard.measure.confident_verdicts import confident_verdicts
+from judgeboard.measure.result import Result
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
-from judgeboard.measure.thresholds import AtThreshold, Goal, replayed, threshold_result
+from judgeboard.measure.thresholds import CHOSEN, AtThreshold, Goal, advised_setting, replayed, threshold_result
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
@@ -81,10 +82,9 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> Scor
     )
 
 
-def held_out(result: ConfidentVerdicts) -> tuple[float, float]:
-    assert result.agreement is not None
-    assert result.share is not None
-    return round(result.agreement.value or 0, 4), round(result.share.value or 0, 4)
+def held_out(result: Result) -> tuple[float, float]:
+    agreement, share = (round(result.figure(each).value or 0, 4) for each in ("agreement", "share"))
+    return agreement, share
 
 
 # Judge, agreement: threshold, wrong of n labels above it, upper bound | agreement and share of the other half.
@@ -118,16 +118,15 @@ def test_verdicts_that_need_no_review(
     share: float,
 ) -> None:
     result = confident_verdicts(sample(answers, judges), agreement)
-    assert result.test is not None
-    assert result.confidence == pytest.approx(threshold, abs=1e-6)
-    assert (result.test.wrong, result.test.n, round(result.test.bound, 4)) == (wrong, n, bound)
+    tested, of_bound = result.figure("tested_wrong"), result.figure("tested_wrong_bound")
+    assert result.figure("confidence").value == pytest.approx(threshold, abs=1e-6)
+    assert (tested.value, tested.n, round(of_bound.value or 0, 4)) == (wrong, n, bound)
     assert held_out(result) == (agreed, share)
 
 
 def test_one_judge_is_never_sure_enough_for_95_percent(answers: SharedAnswers) -> None:
     result = confident_verdicts(sample(answers, B), 0.95)
-    assert result.confidence is None
-    assert result.sentence.startswith("No threshold is shown to reach an agreement of 95 % by the 637 labels")
+    assert (result.headline.code, result.headline.values["n"]) == ("confidence_not_shown", 637)
 
 
 def same_flags(judged: ScoredSample, setting: float | None, threshold: float) -> bool:
@@ -137,9 +136,12 @@ def same_flags(judged: ScoredSample, setting: float | None, threshold: float) ->
     return bool(((badness >= flag_from(setting)) == (badness >= threshold - 1e-6)).all())
 
 
-def at(threshold: AtThreshold | None) -> tuple[float, ...]:
-    assert threshold is not None
+def at(threshold: AtThreshold) -> tuple[float, ...]:
     return tuple(round(each.value or 0, 4) for each in (threshold.flagged, threshold.recall, threshold.precision))
+
+
+def chosen_at(result: Result) -> tuple[float, ...]:
+    return tuple(round(result.figure(each, CHOSEN).value or 0, 4) for each in ("flagged", "recall", "precision"))
 
 
 # Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | threshold 0.5.
@@ -163,20 +165,20 @@ def test_thresholds_for_a_recall_of_80_percent(
     in_force: tuple[float, ...],
 ) -> None:
     judged = sample(answers, judge, query_type)
-    (chosen,) = threshold_result(judged, Goal("recall", 0.8)).thresholds
+    (chosen,) = threshold_result(judged, Goal("recall", 0.8))
     other = replayed(replace(judged, labels=judged.labels.at(~judged.labels.choosing)), 0.5)
-    assert chosen.test is not None
-    assert (chosen.labelled_bad, chosen.test.n, round(chosen.test.design_effect, 4)) == (bad, bad, effect)
-    assert chosen.test.threshold == pytest.approx(threshold, abs=1e-6)
-    assert at(chosen.chosen) == figures
+    design_effect = chosen.figure("design_effect", CHOSEN)
+    assert (chosen.about.counts["choosing_bad"], design_effect.n) == (bad, bad)
+    assert round(design_effect.value or 0, 4) == effect
+    assert chosen.figure("tested_badness", CHOSEN).value == pytest.approx(threshold, abs=1e-6)
+    assert chosen_at(chosen) == figures
     assert at(other) == in_force
 
 
 def test_a_threshold_for_recall_of_another_judge(answers: SharedAnswers) -> None:
-    (chosen,) = threshold_result(sample(answers, A1), Goal("recall", 0.8)).thresholds
-    assert chosen.test is not None
-    assert chosen.test.threshold == pytest.approx(0.244827, abs=1e-6)
-    assert at(chosen.chosen) == (0.5431, 0.8717, 0.6016)
+    (chosen,) = threshold_result(sample(answers, A1), Goal("recall", 0.8))
+    assert chosen.figure("tested_badness", CHOSEN).value == pytest.approx(0.244827, abs=1e-6)
+    assert chosen_at(chosen) == (0.5431, 0.8717, 0.6016)
 
 
 @pytest.mark.parametrize(
@@ -191,17 +193,12 @@ def test_a_threshold_for_recall_of_another_judge(answers: SharedAnswers) -> None
 def test_thresholds_for_a_precision_of_80_percent(
     answers: SharedAnswers, query_type: str, threshold: float | None, figures: tuple[float, ...]
 ) -> None:
-    (chosen,) = threshold_result(sample(answers, B, query_type), Goal("precision", 0.8)).thresholds
+    (chosen,) = threshold_result(sample(answers, B, query_type), Goal("precision", 0.8))
     if threshold is None:
-        assert chosen.test is None
-        assert (
-            "Another threshold may reach a precision of at least 80 %, but the labels are too few to show it"
-            in chosen.sentence
-        )
+        assert (chosen.headline.code, CHOSEN in chosen.slices) == ("threshold_few_labels", False)
         return
-    assert chosen.test is not None
-    assert chosen.test.threshold == pytest.approx(threshold, abs=1e-6)
-    assert at(chosen.chosen) == figures
+    assert chosen.figure("tested_badness", CHOSEN).value == pytest.approx(threshold, abs=1e-6)
+    assert chosen_at(chosen) == figures
 
 
 @pytest.mark.parametrize(
@@ -213,18 +210,13 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
 ) -> None:
     judged = sample(answers, B)
     result = threshold_result(judged, Goal("cost", 5), by_query_type=query_type is not None)
-    (chosen,) = (each for each in result.thresholds if each.query_type == query_type)
+    (chosen,) = (each for each in result if each.about.where.get("query_type") == query_type)
     of_type = replace(judged, judged=judged.judged.of_type(query_type))
-    assert same_flags(of_type, chosen.low_groundedness, threshold)
-    cost = chosen.cost_change
-    assert cost is not None
+    assert same_flags(of_type, chosen.figure("low_groundedness", CHOSEN).value, threshold)
+    cost = chosen.figure("cost_change", CHOSEN)
     # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts the flags of all.
     assert tuple(round(each or 0, 4) for each in (cost.value, cost.low, cost.high)) == change
-    assert chosen.sentence.startswith(
-        "These labels do not show that another threshold is cheaper than the one in force"
-    )
-    assert ", and the other half does not show that it is cheaper. In all " in chosen.sentence
-    assert not chosen.is_advised
+    assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cost_not_shown", None)
 
 
 # Judge: raw Brier and ECE | Platt's, its change with interval | isotonic | 0.7 means, slope, offset.
@@ -261,20 +253,23 @@ def test_the_meaning_of_a_score(
     hows: dict[How, tuple[float, ...]] = {"platt": platt, "isotonic": isotonic}
     for how, after in hows.items():
         result = calibration_result(judged, how)
-        assert (round(result.brier_before or 0, 4), round(result.ece_before or 0, 4)) == raw
-        assert (round(result.brier_after or 0, 4), round(result.ece_after or 0, 4)) == after
-        assert round(result.constant_brier or 0, 4) == 0.2323
+        errors = {
+            slice_: tuple(round(result.figure(each, slice_).value or 0, 4) for each in ("brier", "ece"))
+            for slice_ in ("before", "after")
+        }
+        assert (errors["before"], errors["after"]) == (raw, after)
+        assert round(result.figure("brier", "one probability").value or 0, 4) == 0.2323
         assert sum(tenth.share_grounded.n for tenth in result.after) == 1344
     result = calibration_result(judged)
-    assert result.brier_change is not None
     assert result.score_map is not None
-    moved = result.brier_change
+    moved = result.figure("brier_change")
     assert tuple(round(each or 0, 4) for each in (moved.value, moved.low, moved.high)) == change
-    assert round(dict(result.meaning)[0.7].value or 0, 4) == means
+    assert round(result.figure("grounded", "0.7").value or 0, 4) == means
     assert (round(result.score_map.slope or 0, 4), round(result.score_map.offset or 0, 4)) == (slope, offset)
-    assert f"people call {round(100 * means)} of 100" in result.sentence
-    assert ("tells little" in result.sentence) == (judge == "baseline_nli")
-    assert ("too sure" in result.sentence) == (slope < 0.9)
+    assert result.headline.code == "map_helps"
+    caveats = {each.code for each in result.caveats}
+    assert ("map_tells_little" in caveats) == (judge == "baseline_nli")
+    assert ("map_judge_too_sure" in caveats) == (slope < 0.9)
 
 
 def test_maps_of_more_labels_predict_the_other_half_better(answers: SharedAnswers) -> None:

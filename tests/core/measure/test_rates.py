@@ -438,12 +438,9 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert (agreement.n, agreement.graded) == (25, {})
     assert agreement.statistics["agreement"].value is not None
     assert agreement.answers is None
-    assert agreement.sentence.startswith(
-        "There is no figure of all 40 answers with a usable verdict yet: only 8 of the 40 answers have a label of a "
-        "random sample. Label the 15 of them that have no label at all, for a first figure (`judgeboard queue create "
-        "sample --all-answers --where graded=no --limit 15`). On the 25 graded answers alone, which are no random "
-        "sample, "
-    )
+    assert agreement.to_label is not None
+    assert (agreement.to_label.labelled, agreement.to_label.labels) == (8, 15)
+    assert agreement.to_label.command.endswith(" --all-answers --where graded=no --limit 15")
 
 
 def random_queue(

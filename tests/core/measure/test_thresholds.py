@@ -1,7 +1,6 @@
 """Thresholds, confident verdicts and calibration on a stored log."""
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,21 +21,28 @@ from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.result import Row
 from judgeboard.measure.scored_labels import allowed_risk, flag_from, load_sample
-from judgeboard.measure.threshold_figures import QueueChange, ThresholdFigures
+from judgeboard.measure.threshold_figures import AtThreshold, QueueChange, ThresholdFigures
 from judgeboard.measure.thresholds import (
+    CHOSEN,
+    HELD_OUT,
+    IN_FORCE,
+    KEPT,
+    Aim,
     Goal,
-    below_words,
-    beyond_words,
+    advised_setting,
+    cost_decision,
+    decision,
     measure_threshold,
     replayed,
     setting_of,
     threshold_result,
-    verdicts_words,
+    trade_off,
+    verdicts_note,
 )
 from judgeboard.people.roster import raise_flags
-from judgeboard.reports.thresholds import meaning_table, threshold_notes, thresholds_table
+from judgeboard.reports.thresholds import thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
-from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
+from judgeboard.stats.estimates import measured, unmeasured
 from judgeboard.stats.thresholds import DELTA, labels_to_pass
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
@@ -107,23 +113,20 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     with log.store.writing() as connection:
         set_setting(connection, "low_groundedness", 0.9, "test")
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
-    assert chosen.low_groundedness is not None
-    assert chosen.low_groundedness < 0.9
-    assert chosen.chosen is not None
-    assert chosen.in_force is not None
-    assert chosen.chosen.change.flags == chosen.chosen.flags - chosen.in_force.flags < 0
-    recall = chosen.chosen.recall
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
+    assert advised_setting(chosen) is not None
+    assert advised_setting(chosen) < 0.9
+    assert (
+        chosen.figure("flags_change", CHOSEN).value
+        == chosen.figure("flags", CHOSEN).value - chosen.figure("flags", IN_FORCE).value
+        < 0
+    )
+    recall = chosen.figure("recall", CHOSEN)
     assert recall.low is not None
     assert recall.value is not None
     assert recall.low <= recall.value
-    assert f": {chosen.chosen.flags} of 300 answers instead of {chosen.in_force.flags}." in chosen.sentence
-    assert (
-        "With 95 % confidence, at least 80 % of the bad answers are then flagged for low groundedness."
-        in chosen.sentence
-    )
-    assert f"Of {chosen.chosen.flagged.n} labels that were not used to choose it, " in chosen.sentence
-    assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
+    assert (chosen.headline.code, chosen.headline.values["confidence"]) == ("threshold_keep_or_change", 0.95)
+    assert chosen.figure("flagged", CHOSEN).n == chosen.about.counts["other_half"]
 
 
 @on_sqlite
@@ -132,8 +135,8 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
     version = judged(log, 600)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
-        (chosen,) = measure_threshold(connection, Goal("false_omission", 0.05)).thresholds
-        (strict,) = measure_threshold(connection, Goal("false_omission", 0.005)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("false_omission", 0.05))
+        (strict,) = measure_threshold(connection, Goal("false_omission", 0.005))
     half = sample.labels.at(sample.labels.choosing)
     passing = []
     for threshold in np.unique(np.percentile(sample.judged.badness, range(1, 100), method="inverted_cdf")):
@@ -143,21 +146,14 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
             if beta.ppf(0.95, bad + 1, n - bad) > 0.05:
                 break
             passing.append((threshold, n, bad))
-    assert chosen.test is not None
-    assert (chosen.test.threshold, chosen.test.n, chosen.test.wrong) == pytest.approx(passing[-1])
-    assert chosen.test.wrong > 0, "the threshold lets out some bad answers"
-    assert chosen.chosen is not None
-    assert chosen.chosen.flags < 200, "fewer than all bad answers are flagged"
+    wrong = chosen.figure("tested_wrong", CHOSEN)
+    assert (chosen.figure("tested_badness", CHOSEN).value, wrong.n, wrong.value) == pytest.approx(passing[-1])
+    assert (wrong.value or 0) > 0, "the threshold lets out some bad answers"
+    assert chosen.figure("flags", CHOSEN).value < 200, "fewer than all bad answers are flagged"
     other = sample.labels.at(~sample.labels.choosing)
     out = other.badness < passing[-1][0]
-    assert chosen.chosen.false_omission.value == pytest.approx(other.bad[out].mean())
-    assert (
-        "With 95 % confidence, at least 95 % of the answers not flagged for low groundedness are then good."
-        in chosen.sentence
-    )
-    assert "of the unflagged answers (n = " in chosen.sentence
-    assert strict.test is None
-    assert "a false omission rate of at most 0.5 %" in strict.sentence
+    assert chosen.figure("false_omission", CHOSEN).value == pytest.approx(other.bad[out].mean())
+    assert (strict.headline.code, CHOSEN in strict.slices) == ("threshold_few_labels", False)
 
 
 @on_sqlite
@@ -167,29 +163,28 @@ def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: Lab
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         result = measure_threshold(connection, Goal("false_omission", 0.2))
-    (chosen,) = result.thresholds
+    (chosen,) = result
     rest = sample.labels.at(~sample.labels.flagged)
-    assert chosen.in_force is not None
-    assert chosen.in_force.false_omission.value == pytest.approx(rest.bad.mean())
-    low, high = chosen.in_force.false_omission.low, chosen.in_force.false_omission.high
+    assert chosen.figure("false_omission", IN_FORCE).value == pytest.approx(rest.bad.mean())
+    low, high = chosen.figure("false_omission", IN_FORCE).low, chosen.figure("false_omission", IN_FORCE).high
     assert low is not None
     assert high is not None
     assert low < rest.bad.mean() < high
-    assert [column.title for column in thresholds_table(result).columns][-1] == "False omission rate"
+    assert [column.title for column in thresholds_table(result, "false_omission").columns][-1] == "False omission rate"
 
 
 @on_sqlite
 def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> None:
     for query_type in ("sql", "text"):
-        judged(log, 200, query_type)
+        version = judged(log, 200, query_type)
     with log.store.reading() as connection:
         both = measure_threshold(connection, Goal("precision", 0.6, 0.1), by_query_type=True)
         all_types = measure_threshold(connection, Goal("precision", 0.6, 0.1))
-    assert [each.query_type for each in both.thresholds] == ["sql", "text"]
-    assert all("95 % confidence" in each.sentence for each in both.thresholds if each.test is not None)
-    assert "90 % confidence" in all_types.thresholds[0].sentence
-    assert len(all_types.thresholds[0].curve) > 5
-    assert all(len(each.curve) > 5 for each in both.thresholds)
+        curves = [trade_off(load_sample(connection, [version]), each) for each in (None, "sql", "text")]
+    assert [each.about.where["query_type"] for each in both] == ["sql", "text"]
+    assert {each.headline.values["confidence"] for each in both} == {0.95}
+    assert all_types[0].headline.values["confidence"] == 0.9
+    assert all(len(each) > 5 for each in curves)
 
 
 @on_sqlite
@@ -243,44 +238,41 @@ def test_evidence_groups_are_read_of_labelled_answers_only(log: GradedLog) -> No
 def test_without_a_bad_label_nothing_is_said(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
-    assert chosen.sentence == "Not available, because no labelled answer is bad."
-    assert chosen.low_groundedness is None
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
+    assert chosen.headline.code == "threshold_no_bad_label"
+    assert advised_setting(chosen) is None
 
 
 @on_sqlite
 def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: GradedLog) -> None:
     version = judged(log, 90)
     with log.store.reading() as connection:
-        (all_but_all,) = measure_threshold(connection, Goal("recall", 1 - 1e-12)).thresholds
-        (almost_none,) = measure_threshold(connection, Goal("precision", 1e-12)).thresholds
+        (all_but_all,) = measure_threshold(connection, Goal("recall", 1 - 1e-12))
+        (almost_none,) = measure_threshold(connection, Goal("precision", 1e-12))
         surest = measure_confident_verdicts(connection, 1 - 1e-12)
         least_sure = measure_confident_verdicts(connection, 1e-12)
         sample = load_sample(connection, [version])
-    assert "more bad answers must have a label" in all_but_all.sentence
-    assert "more answers must have a label" in surest.sentence
-    assert almost_none.low_groundedness is not None
-    assert least_sure.confident > 80
+    assert [each.next[0].code for each in (all_but_all, surest)] == ["log_more_of", "log_more_of"]
+    assert almost_none.figure("low_groundedness", CHOSEN).value is not None
+    assert (least_sure.figure("no_review").value or 0) > 80
     with pytest.raises(BadInput, match="at most 1,000,000, not 1e\\+300"):
         Goal("cost", 1e300)
     only = np.flatnonzero(~sample.labels.choosing & sample.labels.bad)[:1]
-    (chosen,) = threshold_result(replace(sample, labels=sample.labels.at(only)), Goal("cost", 5)).thresholds
-    assert chosen.sentence == "Not available: of 1 label, none is in the half that chooses a threshold."
+    (chosen,) = threshold_result(replace(sample, labels=sample.labels.at(only)), Goal("cost", 5))
+    assert chosen.headline.code == "threshold_no_label_chooses"
 
 
 @on_sqlite
 def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None:
     judged(log, 30)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
         confident = measure_confident_verdicts(connection, 0.95)
-    assert chosen.low_groundedness is None
-    assert chosen.sentence.endswith(
-        "Another threshold may reach a recall of at least 80 %, but the labels are too few to show it. To show one, "
-        "log and judge more answers: all are labelled. About 64 more bad answers must have a label (10 so far)."
-    )
-    assert confident.confidence is None
-    assert confident.sentence.endswith("more answers must have a label (30 so far).")
+    assert advised_setting(chosen) is None
+    assert chosen.headline.code == "threshold_few_labels"
+    assert chosen.next[0].values == {"more": 64, "things": "bad answers", "counting": 10}
+    assert (confident.headline.code, confident.rows) == ("confidence_few_labels", ())
+    assert confident.next[0].values["counting"] == 30
 
 
 @on_sqlite
@@ -294,9 +286,9 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
     log.reviews({each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(flagged)})
     with log.store.reading() as connection:
         drawn = rules_of(connection, np.array(rest))["random_sample"]
-        (unknown,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
+        (unknown,) = measure_threshold(connection, Goal("recall", 0.5))
     assert "no rule flagged" in unknown.sentence
-    assert "has a label of a random sample. Label the random sample: " in unknown.sentence
+    assert (unknown.headline.code, unknown.next[0].code) == ("not_available", "label_sample")
     log.review_all(drawn.tolist(), label=GOOD)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
@@ -313,60 +305,33 @@ def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags: Labell
     log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.6))
-        (chosen,) = result.thresholds
-        (found,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
-        (recall,) = measure_threshold(connection, Goal("recall", 0.95)).thresholds
-        (too_much,) = measure_threshold(connection, Goal("precision", 0.85)).thresholds
-    assert chosen.test is not None
-    assert chosen.test.n > 80, "half of all flagged answers, and not only a tenth of them"
-    assert chosen.chosen is not None
-    assert chosen.chosen.low_groundedness >= 0.3
-    assert found.chosen is not None
-    assert found.chosen.recall.low is None, "few labels of answers without a flag tell which bad answers are missed"
-    assert "bad answers (n = " not in found.sentence
-    assert re.search(
-        "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
+        (chosen,) = result
+        (found,) = measure_threshold(connection, Goal("recall", 0.8))
+        (recall,) = measure_threshold(connection, Goal("recall", 0.95))
+        (too_much,) = measure_threshold(connection, Goal("precision", 0.85))
+    assert chosen.figure("tested_wrong", CHOSEN).n > 80, "half of all flagged answers, and not only a tenth of them"
+    assert (chosen.figure("low_groundedness", CHOSEN).value or 0) >= 0.3
+    assert found.figure("recall", CHOSEN).low is None, (
+        "few labels of answers without a flag tell which bad answers are missed"
     )
-    counting = re.search(
-        r"People labelled all flagged answers, but only \d+ % of the others \(\d+ of \d+\)\. To give all answers "
-        r"the same chance, the search for a threshold uses only a random \d+ % of the labels of flagged answers, "
-        r"and so only (\d+) of the (\d+) labels of bad answers\.$",
-        recall.sentence,
-    )
-    assert counting is not None, recall.sentence
-    of_all, labelled = map(int, counting.groups())
-    assert labelled == 192 + 6
-    assert 10 < of_all < 60, "labels of all flagged answers do not count as a random sample"
-    assert re.match(
-        r"No threshold is shown to reach a precision of at least 85 % by the \d+ labels that choose; one may exist\. ",
-        too_much.sentence,
-    )
-    assert re.search("Today, 80 % \\[.*\\] of the answers flagged for low groundedness are bad\\.$", too_much.sentence)
+    (counting,) = (each.values for each in recall.caveats if each.code == "uneven_labels")
+    assert counting["labels"] == 192 + 6
+    assert 10 < counting["counting"] < 60, "labels of all flagged answers do not count as a random sample"
+    assert (too_much.headline.code, too_much.next) == ("threshold_not_shown", ())
 
 
 @on_sqlite
 def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags: LabelledFlags) -> None:
     log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
-        (shown,) = measure_threshold(connection, Goal("precision", 0.6)).thresholds
-        (measured,) = measure_threshold(connection, Goal("precision", 0.79)).thresholds
-        (recall,) = measure_threshold(connection, Goal("recall", 0.5)).thresholds
-    figure = shown.in_force.precision if shown.in_force is not None else None
-    assert figure is not None
-    assert shown.sentence == (
-        f"Keep 0.5: {percent_words(figure)} of the answers flagged for low groundedness are bad. With 95 % confidence, "
-        "this meets the goal. The labels do not show that a threshold with more flags meets it too."
-    )
-    assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
-    assert measured.sentence.startswith(
-        "These labels do not show with 95 % confidence that at least 79 % of the answers flagged for low "
-        f"groundedness are bad: the estimate for today is {percent_words(figure)}. The share may be as low as "
-        f"{percent(figure.low)}. "
-    )
-    assert not measured.is_kept
-    assert recall.sentence.startswith("Keep 0.5: ")
-    assert "With 95 % confidence, this meets the goal." in recall.sentence
-    assert "meets the goal. For fewer flags, flag answers with groundedness below 0.3" in recall.sentence
+        (shown,) = measure_threshold(connection, Goal("precision", 0.6))
+        (measured,) = measure_threshold(connection, Goal("precision", 0.79))
+        (recall,) = measure_threshold(connection, Goal("recall", 0.5))
+    assert (shown.headline.code, advised_setting(shown)) == ("threshold_keep", None)
+    assert "below 0.5" not in shown.sentence
+    assert measured.headline.code not in KEPT
+    assert recall.headline.code == "threshold_keep_or_change"
+    assert (advised_setting(recall) or 1) < 0.4
 
 
 @on_sqlite
@@ -374,19 +339,12 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labe
     """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
     log, _ = labelled_flags(0.8, random_share=0.025, rest_bad_every=12)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.75)).thresholds
-    assert chosen.in_force is not None
-    recall = chosen.in_force.recall
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.75))
+    recall = chosen.figure("recall", IN_FORCE)
     assert (recall.low or 1) < 0.6
     assert (recall.value or 0) >= 0.75
-    assert chosen.sentence.startswith(
-        "These labels do not show with 95 % confidence that at least 75 % of the bad answers are flagged for low "
-        f"groundedness: the estimate for today is {percent_words(recall)}. The share may be as low as "
-        f"{percent(recall.low or 0)}. "
-    )
-    assert "Keep" not in chosen.sentence
-    too_few = "Another threshold may reach a recall of at least 75 %, but the labels are too few to show it."
-    assert f"{too_few} To show one, label about " in chosen.sentence
+    assert chosen.headline.code == "threshold_few_labels"
+    assert chosen.next[0].code == "label_queue"
 
 
 @on_sqlite
@@ -395,12 +353,12 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(la
     log, version = labelled_flags(0.8, rest_bad_every=0)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
-        (chosen,) = measure_threshold(connection, Goal("precision", 0.75)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("precision", 0.75))
     half = replace(sample, labels=sample.labels.at(~sample.labels.choosing))
     lows = [replayed(of, 0.5).recall.low or 0 for of in (half, sample)]
-    assert chosen.in_force is not None
     assert lows[0] <= lows[1] < 0.93
-    assert lows[1] == chosen.in_force.recall.low == measure_rate(log.store).figure("sensitivity").low
+    rate = measure_rate(log.store)
+    assert lows[1] == chosen.figure("recall", IN_FORCE).low == rate.figure("sensitivity").low
     only_flagged = replace(sample, labels=sample.labels.at(sample.labels.flagged))
     assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
 
@@ -413,18 +371,12 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: 
         recall = measure_threshold(connection, Goal("recall", 0.6))
         precision = measure_threshold(connection, Goal("precision", 0.6))
     assert 2 <= sampled < 10
-    missing = (
-        "The figures of the threshold in force have no interval, because a part of the answers has fewer than 10 "
-        f"labels: {10 - sampled} more label{'s of this part are' if sampled < 9 else ' of this part is'} needed."
-    )
-    for result in (recall, precision):
-        (chosen,) = result.thresholds
-        assert chosen.in_force is not None
-        assert chosen.in_force.recall.low is None
-        assert missing in chosen.sentence
-    assert "this meets the goal" not in recall.thresholds[0].sentence
-    assert "Keep 0.5: " not in recall.thresholds[0].sentence
-    proposed = [row[-2:] for row in thresholds_table(precision).rows if row[1] == "proposed"]
+    for (chosen,) in (recall, precision):
+        assert chosen.figure("recall", IN_FORCE).low is None
+        (missing,) = (each for each in chosen.caveats if each.code == "threshold_part_too_small")
+        assert missing.values["labels"] == 10 - sampled
+    assert recall[0].headline.code not in {"threshold_keep", "threshold_keep_or_change"}
+    proposed = [row[-2:] for row in thresholds_table(precision, "precision").rows if row[1] == "proposed"]
     assert proposed in ([], [(None, None)]), "a figure of half of the labels needs an interval"
 
 
@@ -436,12 +388,10 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("cost", 5))
     rate = measure_rate(log.store)
-    other, in_force = thresholds_table(result).rows
-    assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
-    assert [each.value for each in in_force[-2:]] == [rate.figure(name).value for name in ("sensitivity", "precision")]
-    first, compared = threshold_notes(result)[:2]
-    assert first.startswith("The threshold in force is measured on all labels, weighted as in `labels rate`, ")
-    assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
+    other, held_out, in_force = thresholds_table(result, "recall").rows
+    assert (other[1], held_out[1], in_force[1]) == ("not shown to be cheaper", "in force", "in force")
+    assert (other[2] == held_out[2], in_force[2]) == (True, f"all labels: {result[0].about.counts['labels']:,}")
+    assert in_force[-2:] == tuple(rate.figure(each) for each in ("sensitivity", "precision"))
 
 
 @on_sqlite
@@ -455,12 +405,11 @@ def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: 
         log.say(log.version(name), verdicts)
     log.reviews({each: {"label": BAD if place < 40 else GOOD} for place, each in enumerate(ids)})
     with log.store.reading() as connection:
-        same, other = (
-            threshold_notes(measure_threshold(connection, Goal("recall", 0.5), judge_version=name))[0]
-            for name in ("same", "other")
-        )
-    differs = " All figures are of groundedness; `labels rate` measures the judge's label, which differs."
-    assert (differs in same, other.endswith(differs)) == (False, True)
+        results = [
+            measure_threshold(connection, Goal("recall", 0.5), judge_version=name)[0] for name in ("same", "other")
+        ]
+    differs = ["threshold_label_differs" in {caveat.code for caveat in each.caveats} for each in results]
+    assert differs == [False, True]
 
 
 @on_sqlite
@@ -473,21 +422,12 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
     with log.store.reading() as connection:
         result = measure_calibration(connection)
         steps = measure_calibration(connection, how="isotonic")
-    assert result.brier_change is not None
-    assert (result.brier_change.low or 0) < 0 < (result.brier_change.high or 0)
-    unproven = (
-        "Do not use this map ({}) yet: the labels do not show that it predicts people better than the scores "
-        "themselves."
-    )
-    assert result.sentence == (
-        "The scores are not probabilities: of the answers with a score of 0.9, people call about 72 % [54, 84] "
-        "grounded. The map below (--how platt) may correct this, but the labels do not show yet that it does. Until "
-        "they do, use neither the scores nor the map as probabilities. Use the scores only to rank answers."
-    )
-    assert steps.sentence == unproven.format("isotonic")
-    shown = [(score, each.value is None, each.low) for score, each in steps.meaning]
-    assert shown == [(score, False, None) for score in SHOWN_SCORES], "a map shows what each score means"
-    assert len(meaning_table(steps).rows) == len(SHOWN_SCORES)
+    change = result.figure("brier_change")
+    assert (change.low or 0) < 0 < (change.high or 0)
+    assert (result.headline.code, result.headline.values["score"]) == ("map_scores_off", 0.9)
+    assert steps.headline.code == "map_unproven"
+    shown = [(row.slice, row.value is None, row.low) for row in steps.rows if row.figure == "grounded"]
+    assert shown == [(f"{score:g}", False, None) for score in SHOWN_SCORES], "a map shows what each score means"
 
 
 @on_sqlite
@@ -500,16 +440,11 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in HOWS)
-    (note,) = lines.notes
-    assert note == (
-        "After this map, the calibration error is still more than luck alone gives: a curve with two parameters does "
-        "not fit these scores. Try `judgeboard labels calibrate --how isotonic`."
-    )
-    assert meaning_table(lines).rows == (), "the intervals of a wrong form mislead"
-    assert lines.ece_after is not None
-    assert lines.ece_after_by_luck is not None
-    assert lines.ece_after > 2 * lines.ece_after_by_luck
-    assert steps.notes == ()
+    assert "map_wrong_form" in {each.code for each in lines.caveats}
+    assert "grounded" not in {row.figure for row in lines.rows}, "the intervals of a wrong form mislead"
+    of_map, by_luck = lines.figure("ece", "after"), lines.figure("ece_by_luck", "after")
+    assert (of_map.value or 0) > 2 * (by_luck.value or 1)
+    assert steps.caveats == ()
 
 
 @on_sqlite
@@ -519,13 +454,9 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
     log, _ = labelled_flags(0.8, rest_bad_every=4)
     with log.store.reading() as connection:
         result = measure_calibration(connection)
-    assert result.sentence == (
-        "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
-        "themselves. The 300 labels tell only about as much as 113 of a random sample, because some kinds of answers "
-        "are labelled more often than others. It is not known how many labels are enough. Start with 100 answers "
-        "drawn at random (`judgeboard queue create NAME --plan rate --n 100`), label them, then run `labels calibrate` "
-        "again."
-    )
+    assert result.headline.code == "map_unproven"
+    tell, queue = result.next
+    assert (tell.values["labels"], tell.values["even"], queue.values["answers"]) == (300, 113, 100)
 
 
 @on_sqlite
@@ -534,15 +465,10 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(labelled_flags: Labe
     log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=2)
     with log.store.reading() as connection:
         results = [measure_calibration(connection, how=how) for how in HOWS]
-    for result in results:
-        assert re.fullmatch(
-            "The labels do not show whether a map helps, because a part of the answers has fewer than 10 labels: "
-            "\\d more labels? of this part (is|are) needed\\.",
-            result.sentence,
-        )
-    assert len({result.ece_by_luck for result in results}) == 1
-    assert results[0].n == 240 + 7
-    assert results[0].left_out == {}, "a map weights its labels, and leaves none of them out"
+    assert {each.headline.code for each in results} == {"map_part_too_small"}
+    assert len({each.figure("ece_by_luck", "before").value for each in results}) == 1
+    assert results[0].about.counts["labels"] == 240 + 7
+    assert results[0].about.left_out == {}, "a map weights its labels, and leaves none of them out"
 
 
 @on_sqlite
@@ -550,53 +476,39 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
     log, version = labelled_flags(0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
-        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("cost", 5))
     labels, judged_answers = sample.labels.at(~sample.labels.choosing), sample.judged.at(~sample.judged.choosing)
     same = ThresholdFigures(labels, judged_answers).at(0.5, float(flag_from(0.5)))
-    for at in (chosen.in_force_held_out, chosen.chosen):
-        assert at is not None
-        assert at.flagged.n == labels.n < sample.labels.n
-    assert chosen.in_force_held_out is not None
-    assert (chosen.in_force_held_out.recall, chosen.in_force_held_out.precision) == (same.recall, same.precision)
-    fewer, more = sorted((chosen.chosen, chosen.in_force_held_out), key=lambda at: at.flags if at else 0)
-    assert fewer is not None
-    assert more is not None
-    assert (fewer.recall.value or 0) <= (more.recall.value or 0), "more flags cannot find fewer bad answers"
+    for slice_ in (HELD_OUT, CHOSEN):
+        assert chosen.figure("flagged", slice_).n == labels.n < sample.labels.n
+    assert chosen.figure("recall", HELD_OUT) == Row.of("", "", same.recall).estimate
+    fewer, more = sorted((CHOSEN, HELD_OUT), key=lambda each: chosen.figure("flags", each).value or 0)
+    recalls = [chosen.figure("recall", each).value or 0 for each in (fewer, more)]
+    assert recalls == sorted(recalls), "more flags cannot find fewer bad answers"
 
 
 @on_sqlite
 def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labelled_flags: LabelledFlags) -> None:
     log, version = labelled_flags(0.8)
     with log.store.reading() as connection:
-        (before,) = measure_threshold(connection, Goal("recall", 0.9)).thresholds
+        (before,) = measure_threshold(connection, Goal("recall", 0.9))
         confident = measure_confident_verdicts(connection, 0.95)
         bad = load_sample(connection, [version]).by_lot
         bad = bad.at(bad.bad)
     counting, choosing = bad.n, int(bad.choosing.sum())
-    advice = re.search(
-        r"recall of at least 90 %, but the labels are too few to show it\. To show one, label about (\d+) more answers,"
-        r" which this queue draws at random: `judgeboard queue create threshold --plan rate --n \1`\.",
-        before.sentence,
-    )
-    assert advice is not None, before.sentence
-    without_others = re.sub(r"\(.*?\)", "", before.sentence.split("Another threshold")[1])
-    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", without_others)}
-    assert numbers == {int(advice[1]), counting, 192 + 6}, "no second number of labels to make"
-    assert re.search(
-        r"an agreement of 95 %, but the labels are too few to show it\. To show one, label about \d+ more answers, "
-        "which this queue draws at random: `judgeboard queue ",
-        confident.sentence,
-    ), confident.sentence
+    (advice,) = (each.values for each in before.next if each.code == "label_queue")
+    assert str(advice["command"]).endswith(f"--plan rate --n {advice['answers']}")
+    assert confident.next[0].code == "label_queue"
     needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
     more = max(2 * needed - counting, needed - choosing)
     with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
-        set_setting(connection, "random_share", 0.1 + int(advice[1]) / 600, "test")
+        set_setting(connection, "random_share", 0.1 + advice["answers"] / 600, "test")
     raise_flags(log.store)
     with log.store.reading() as connection:
         ids = np.array(connection.execute(select(RESPONSE.c.id)).scalars().all())
         labelled = load_sample(connection, [version]).labels.response_ids
         drawn = np.setdiff1d(rules_of(connection, ids)["random_sample"], labelled).tolist()
-    assert 0.8 * int(advice[1]) < len(drawn) < 1.2 * int(advice[1])
+    assert 0.8 * advice["answers"] < len(drawn) < 1.2 * advice["answers"]
     log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
     with log.store.reading() as connection:
         added = int(load_sample(connection, [version]).by_lot.bad.sum()) - counting
@@ -607,11 +519,10 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labe
 def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(labelled_flags: LabelledFlags) -> None:
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
     rate = measure_rate(log.store)
-    assert chosen.in_force is not None
-    for figure, name in ((chosen.in_force.precision, "precision"), (chosen.in_force.recall, "sensitivity")):
-        assert Row.of(name, "all", figure) == Row.of(name, "all", rate.figure(name))
+    for name, of_rate in (("precision", "precision"), ("recall", "sensitivity")):
+        assert chosen.figure(name, IN_FORCE) == rate.figure(of_rate)
 
 
 @on_sqlite
@@ -620,11 +531,8 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(labell
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.95))
     rate = measure_rate(log.store)
-    (row,) = thresholds_table(result).rows
-    assert [each.value for each in row[-2:]] == [rate.figure(name).value for name in ("sensitivity", "precision")]
-    assert threshold_notes(result) == (
-        "Recall and precision are measured on all labels, weighted as in `labels rate`.",
-    )
+    (row,) = thresholds_table(result, "recall").rows
+    assert row[-2:] == tuple(rate.figure(each) for each in ("sensitivity", "precision"))
 
 
 @on_sqlite
@@ -645,26 +553,21 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     of_rule = select(func.count()).where(FLAG.c.rule == "low_groundedness", FLAG.c.state == "open")
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("recall", 0.7))
-        (chosen,) = result.thresholds
+        (chosen,) = result
         today = connection.execute(of_rule).scalar_one()
         judged_low = verdict_conditions(connection, RowFilter(judge_side="low"))
         low = connection.execute(select(func.count()).select_from(CURRENT).where(*judged_low)).scalar_one()
-    assert chosen.in_force is not None
-    assert chosen.chosen is not None
-    assert chosen.in_force.flags == today
-    (line,) = (each for each in threshold_notes(result) if "does not flag" in each)
-    assert line.startswith(
-        "The rule does not flag refusals without a fitting passage and confident verdicts: "
-        f"{low - today} of {low} answers below the threshold in force and "
-    )
-    assert line.endswith("`labels rate` and `agreement` count them as judged bad, so their figures differ.")
-    assert chosen.chosen.recall.value is not None
-    assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
+    assert chosen.figure("flags", IN_FORCE).value == today
+    assert chosen.figure("excused", IN_FORCE).value == low - today
+    (excused,) = (each.values for each in chosen.caveats if each.code == "threshold_excused")
+    assert excused == {"n": low - today, "excuses": "refusals without a fitting passage and confident verdicts"}
+    assert chosen.figure("recall", CHOSEN).value is not None
+    assert chosen.figure("recall", CHOSEN).value < 1, "bad answers with a confident verdict are never flagged"
     with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", chosen.low_groundedness, "test")
+        set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
     raise_flags(log.store)
     with log.store.reading() as connection:
-        assert connection.execute(of_rule).scalar_one() == chosen.chosen.flags != today
+        assert connection.execute(of_rule).scalar_one() == chosen.figure("flags", CHOSEN).value != today
 
 
 @on_sqlite
@@ -673,16 +576,14 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
     with log.store.writing() as connection:
         set_setting(connection, "low_groundedness", 0.7, "test")
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
     before = measure_rate(log.store).figure("agreement")
     with log.store.writing() as connection:
-        set_setting(connection, "low_groundedness", chosen.low_groundedness, "test")
+        set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
     after = measure_rate(log.store).figure("agreement")
     assert before.value != after.value
-    assert chosen.sentence.endswith(
-        "rag v1 gives no label, so this threshold also decides its verdicts: agreement with people would change from "
-        f"{percent(before.value or 0)} to {percent(after.value or 0)}."
-    )
+    (verdicts,) = (each.values for each in chosen.caveats if each.code == "threshold_decides_verdicts")
+    assert [verdicts[each].value for each in ("before", "after")] == [before.value, after.value]
     labelling = log.version("labels")
     with log.store.reading() as connection:
         sample = load_sample(connection, [version])
@@ -690,38 +591,25 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
     log.say(labelling, {each: {"groundedness": 0.2, "label": GOOD} for each in ids})
     with log.store.reading() as connection:
         other = load_sample(connection, [labelling], flags=True)
-    assert verdicts_words(other, 0.1, None) == ""
+    assert verdicts_note(other, 0.1, None) is None
 
 
 @on_sqlite
 def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) -> None:
     judged(log)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
-    assert chosen.sentence == (
-        "These labels do not show that another threshold is cheaper: on one half of them, none is cheaper than the "
-        "threshold in force, 0.5."
-    )
-    assert (chosen.is_kept, chosen.is_advised, chosen.low_groundedness) == (True, False, None)
+        (chosen,) = measure_threshold(connection, Goal("cost", 5))
+    assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cheapest", None)
 
 
 @on_sqlite
 def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(labelled_flags: LabelledFlags) -> None:
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
-    assert chosen.sentence.startswith(
-        "These labels do not show that another threshold is cheaper than the one in force, 0.5. The cheapest one on "
-        f"one half of them is {chosen.low_groundedness:g}, and the other half does not show that it is cheaper. "
-    )
-    assert "Keep" not in chosen.sentence, "what is not shown is no advice"
-    missing = re.search(
-        r"To show which one is cheaper, about (\d+) more labels of answers between the two are needed\. Label about "
-        r"(\d+) more answers, which this queue draws at random: `judgeboard queue create threshold --plan rate --n \2`",
-        chosen.sentence,
-    )
-    assert missing is not None
-    assert 0 < int(missing[1]) <= int(missing[2])
+        (chosen,) = measure_threshold(connection, Goal("cost", 5))
+    assert chosen.headline.code == "threshold_cost_not_shown"
+    labels, queue = chosen.next
+    assert 0 < labels.values["labels"] <= queue.values["answers"]
 
 
 @on_sqlite
@@ -736,16 +624,10 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("cost", 5))
-    (chosen,) = result.thresholds
-    assert chosen.cost_change is not None
-    assert (chosen.cost_change.low or 0) > 0
-    words = (
-        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. In all 400 "
-    )
-    assert words in chosen.sentence
-    assert "with more labels of these, a threshold that flags more may be shown to be cheaper." in chosen.sentence
-    assert "queue create" not in chosen.sentence, "it is shown already"
-    assert thresholds_table(result).rows[0][1] == "costs more"
+    (chosen,) = result
+    assert (chosen.figure("cost_change", CHOSEN).low or 0) > 0
+    assert (chosen.headline.code, chosen.next) == ("threshold_costs_more", ()), "it is shown already"
+    assert thresholds_table(result, "recall").rows[0][1] == "costs more"
 
 
 @on_sqlite
@@ -755,14 +637,9 @@ def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_
     """The percentiles of the scores leave out the answer that it flags last: another threshold would change nothing."""
     log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True).thresholds
-    assert chosen.in_force is not None
-    assert chosen.in_force.precision.low is None
-    assert chosen.sentence.startswith(
-        "Keep 0.5: with 95 % confidence, at least 60 % of the answers flagged for low groundedness are bad. The labels "
-    )
-    assert "instead of" not in chosen.sentence
-    assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
+        (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True)
+    assert chosen.figure("precision", IN_FORCE).low is None
+    assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_keep", None)
 
 
 @on_sqlite
@@ -770,19 +647,16 @@ def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFla
     """All flagged answers are labelled but few others: on the labels alone, each change would be twice as large."""
     log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
-        (chosen,) = measure_threshold(connection, Goal("cost", 0.5)).thresholds
-    assert chosen.chosen is not None
-    flags, change = chosen.chosen.change.flags, chosen.cost_change
+        (chosen,) = measure_threshold(connection, Goal("cost", 0.5))
+    flags, change = chosen.figure("flags_change", CHOSEN).value, chosen.figure("cost_change", CHOSEN)
     assert flags < -200
     truth = (flags + 0.5 * 0.7 * -flags) / 840  # of the answers that lose their flag, 7 of 10 are bad
-    assert change is not None
     assert change.value is not None
     assert change.low is not None
     assert change.high is not None
     assert change.value == pytest.approx(truth, abs=0.01)
     assert flags / 840 <= change.low <= truth <= change.high < 0
-    words = f"by {change.value:+.3f} reviews (95 % CI {change.low:+.3f} to {change.high:+.3f}, n = {change.n} labels)."
-    assert f" In all 840 answers, the cost per answer changes {words}" in chosen.sentence
+    assert chosen.headline.code == "threshold_cheaper"
 
 
 def test_a_change_of_the_cost_rests_on_ten_labels_at_least() -> None:
@@ -798,10 +672,9 @@ def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None
     version = judged(log)
     with log.store.reading() as connection:
         result = measure_confident_verdicts(connection, 0.8, judge_version=version.title)
-    assert result.confidence is not None
-    assert 0 < result.confident <= result.judged == 300
-    assert result.agreement is not None
-    assert "need no review: " in result.sentence
+    assert result.headline.code == "confidence_found"
+    assert 0 < (result.figure("no_review").value or 0) <= result.about.counts["judged"] == 300
+    assert (result.figure("agreement").value or 0) > 0.8
 
 
 @on_sqlite
@@ -829,16 +702,17 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log
 def test_calibration_needs_fifty_labels_of_both_kinds(log: GradedLog) -> None:
     judged(log, 40)
     with log.store.reading() as connection:
-        assert "at least 50 needed" in measure_calibration(connection).sentence
+        assert measure_calibration(connection).headline.code == "map_few_labels"
     judged(log, 100)
     with log.store.reading() as connection:
         result = measure_calibration(connection)
     assert result.score_map is not None
-    assert result.n == 140
-    values = [each.value or 0 for _, each in result.meaning]
+    assert result.about.counts["labels"] == 140
+    meaning = [row for row in result.rows if row.figure == "grounded"]
+    values = [each.value or 0 for each in meaning]
     assert values == sorted(values)
-    assert all((each.low or 0) < (each.value or 0) < (each.high or 0) for _, each in result.meaning)
-    assert "A score of 0.7 means: people call" in result.sentence
+    assert all((each.low or 0) < (each.value or 0) < (each.high or 0) for each in meaning)
+    assert result.headline.code == "map_helps"
 
 
 @on_sqlite
@@ -874,9 +748,8 @@ def test_thresholds_of_ragtruth_reach_their_goal_on_the_other_half(ragtruth: Sto
         )
     assert (sample.labels.n, len(np.unique(sample.labels.groups)), int(sample.labels.bad.sum())) == (1344, 225, 493)
     assert sample.labels.by_lot.all()
-    assert {each.query_type for each in result.thresholds} == {"Data2txt", "QA", "Summary"}
-    assert confident.agreement is not None
-    assert (confident.agreement.value or 0) > 0.9
+    assert {each.about.where["query_type"] for each in result} == {"Data2txt", "QA", "Summary"}
+    assert (confident.figure("agreement").value or 0) > 0.9
 
 
 @on_sqlite
@@ -893,33 +766,27 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     with log.store.reading() as connection:
         for how in HOWS:
             result = measure_calibration(connection, judge_version="equal", how=how)
-            assert "all answers the same score" in result.sentence
-            shares = [each.value for _, each in result.meaning]
+            assert result.headline.code == "map_one_score"
+            shares = [row.value for row in result.rows if row.figure == "grounded"]
             assert shares == pytest.approx([2 / 3] * 5, abs=0.01)
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
         steps = measure_calibration(connection, judge_version="harmful", how="isotonic")
-    assert worse.sentence == (
-        "Do not use this map (platt): with it, the scores predict people worse. On average, a score is 0.08 away from "
-        "the share of such answers that people call grounded. Luck alone gives only about 0.02. So the scores are off, "
-        "but this map does not fit, or the labels are too few for it."
-    )
-    assert (worse.is_worse, worse.meaning) == (True, ())
-    assert steps.brier_after < worse.brier_after
-    assert steps.notes == (), "platt was just shown to be worse, so it is not recommended"
-    assert flat.sentence == "People and this score have nothing in common: the map is flat."
-    assert nothing.confident == 0
-    assert nothing.sentence.startswith(
-        "A threshold may reach an agreement of 90 %, but the labels are too few to show it. "
-    )
+    assert worse.headline.code == "map_worse_scores_off"
+    assert "grounded" not in {row.figure for row in worse.rows}
+    assert worse.after == ()
+    assert (steps.figure("brier", "after").value or 1) < (worse.figure("brier", "after").value or 0)
+    assert steps.caveats == (), "platt was just shown to be worse, so it is not recommended"
+    assert flat.headline.code == "map_flat"
+    assert (nothing.headline.code, nothing.rows) == ("confidence_few_labels", ())
 
 
 @on_sqlite
 def test_one_label_only_has_no_map(log: GradedLog) -> None:
     judged(log, 60, share_bad=0)
     with log.store.reading() as connection:
-        assert measure_calibration(connection).sentence == "No map: people found no bad answer here."
+        assert measure_calibration(connection).headline.code == "map_impossible"
 
 
 @on_sqlite
@@ -928,10 +795,11 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
     log.say(log.version(), {each: {"groundedness": 0.9} for each in ids})
     with log.store.reading() as connection:
         confident = measure_confident_verdicts(connection, 0.9)
-        (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
+        (chosen,) = measure_threshold(connection, Goal("recall", 0.8))
         calibrated = measure_calibration(connection)
-    for sentence in (confident.sentence, chosen.sentence, calibrated.sentence):
-        assert "none of the 20 answers has a label of a random sample. Label all of them. To create" in sentence
+    for each in (confident, chosen, calibrated):
+        assert (each.headline.code, each.next[0].code) == ("not_available", "label_some")
+        assert each.next[0].values["labels"] == 20
 
 
 @on_sqlite
@@ -969,27 +837,43 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
             measure_confident_verdicts(connection, 0.9, jury=["one", "other"])
 
 
+AT = AtThreshold(0.5, 30, *[unmeasured(0, "")] * 4, QueueChange(0, unmeasured(0, "")), 0)
+
+
 @pytest.mark.parametrize(
-    ("share", "words"),
+    ("aim", "in_force", "held_out", "flags", "code"),
     [
-        (
-            measured(0.76, 100, (0.62, 0.86)),
-            "The two halves of the labels differ. The interval of 76 % includes 80 %, so both can be true.",
-        ),
-        (
-            measured(0.7, 100, (0.62, 0.78)),
-            "The two halves of the labels differ: the interval of 70 % leaves out 80 %.",
-        ),
-        (measured(0.81, 100, (0.7, 0.9)), ""),
-        (
-            measured(0.93, 100, (0.86, 0.96)),
-            "The goal needs less than this: with more labels, a threshold with fewer flags may meet it too.",
-        ),
-        (unmeasured(100, "too few"), ""),
+        ("recall", measured(0.9, 100, (0.85, 0.95)), None, None, "threshold_keep"),
+        ("recall", measured(0.9, 100, (0.85, 0.95)), None, 20, "threshold_keep_or_change"),
+        ("recall", measured(0.9, 100, (0.85, 0.95)), None, 40, "threshold_keep"),
+        ("precision", measured(0.9, 100, (0.85, 0.95)), None, 40, "threshold_keep_or_change"),
+        ("precision", measured(0.9, 100, (0.85, 0.95)), None, 20, "threshold_keep"),
+        ("recall", measured(0.9, 100, (0.7, 0.95)), None, None, "threshold_not_shown"),
+        ("recall", measured(0.9, 100, (0.7, 0.95)), None, 40, "threshold_change"),
+        ("recall", unmeasured(3, "too few"), None, 40, "threshold_change"),
+        # All labels show no error, so they have no interval: the other half has one.
+        ("recall", measured(1.0, 100), measured(1.0, 50, (0.9, 1.0)), None, "threshold_keep"),
+        ("recall", measured(1.0, 2), measured(1.0, 2, (0.9, 1.0)), None, "threshold_not_shown"),
     ],
 )
-def test_a_figure_apart_from_the_promise_says_how_both_can_be_true(share: Estimate, words: str) -> None:
-    goal = Goal("recall", 0.8)
-    sentence = below_words(goal, share) + beyond_words(goal, share)
-    assert sentence.startswith(words)
-    assert bool(sentence) == bool(words)
+def test_a_threshold_is_kept_if_the_labels_show_that_it_reaches_the_goal(
+    aim: Aim, in_force: Estimate, held_out: Estimate | None, flags: int | None, code: str
+) -> None:
+    today, same = (replace(AT, **{aim: each or unmeasured(0, "")}) for each in (in_force, held_out))
+    chosen = None if flags is None else replace(AT, flags=flags)
+    assert decision(Goal(aim, 0.8), today, same, chosen) == code
+    if chosen is not None:
+        assert decision(Goal(aim, 0.8), today, same, chosen, is_same=True) == "threshold_keep"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (measured(-0.2, 20, (-0.3, -0.1)), "threshold_cheaper"),
+        (measured(0.2, 20, (0.1, 0.3)), "threshold_costs_more"),
+        (measured(0.1, 20, (-0.1, 0.3)), "threshold_cost_not_shown"),
+        (unmeasured(3, "too few"), "threshold_cost_not_shown"),
+    ],
+)
+def test_a_threshold_is_cheaper_if_the_whole_interval_is(change: Estimate, code: str) -> None:
+    assert cost_decision(change) == code

@@ -20,7 +20,7 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     (sentence,) = texts(app, "jb-say")
     assert sentence.startswith(
         "There is no figure of all 113 answers with a usable verdict yet: none of the 113 flagged answers has a label "
-        "of a random sample. Label the 56 of them that have no label at all, for a first figure ("
+        "of a random sample. Label 56 of the 113 flagged answers"
     )
     assert "judgeboard queue create sample --all-answers --where graded=no --limit 56" in sentence
     assert "On the 54 graded answers alone, which are no random sample, judge and people agree on " in sentence

@@ -28,21 +28,18 @@ def labelled(sqlite_store: Store) -> GradedLog:
 def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
     app = open_page("thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
-    assert sentence.startswith("Keep 0.5: ")
-    assert "For fewer flags, flag answers with groundedness below" in sentence
-    assert "of 200 answers instead of " in sentence
-    assert table(app, "Threshold")["Threshold"].tolist() == ["proposed", "in force"]
-    assert "The threshold in force is measured on all labels, weighted as in" in shown(app)
+    assert sentence.startswith("Keep 0.5, or flag below ")
+    assert table(app, "Threshold")["Threshold"].tolist() == ["proposed", "in force", "in force"]
+    assert table(app, "Measured on")["Measured on"].tolist()[-1] == "all labels: 200"
     assert len(charts(app)) == 1
     app = open_page("thresholds", goal="Cost", by_type="true")
-    assert "cheap" in shown(app) or "cost per answer" in shown(app)
+    assert "cheaper" in texts(app, "jb-say")[0]
 
 
 @pytest.mark.usefixtures("labelled")
 def test_a_goal_of_false_omission_has_its_number_and_its_column(open_page: OpenPage) -> None:
     app = open_page("thresholds", goal="False omission rate")
     assert "Share of unflagged answers that are bad" in [field.label for field in app.number_input]
-    assert "of the answers not flagged for low groundedness are good" in texts(app, "jb-say")[0]
     assert "False omission rate" in table(app, "Threshold").columns
 
 
@@ -78,7 +75,7 @@ def test_a_map_that_is_worse_than_the_scores_is_not_shown(open_page: OpenPage, s
     assert any("Do not use this map (platt)" in text for text in texts(app, "jb-say"))
     assert len(charts(app)) == before + 1, "the scores themselves, and no curve after the map"
     assert "People call grounded" not in shown(app)
-    assert "Brier score (lower is better)" in shown(app)
+    assert table(app, "Scores")["Scores"].tolist() == ["before", "after", "one probability"]
 
 
 def test_a_threshold_is_replayed_and_set_for_one_query_type(
@@ -93,7 +90,7 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     field.set_value(0.3).run()
     replay = texts(app, "jb-say")[-1]
     assert "Below 0.3 for sql, on all labels." in replay
-    assert "fewer flags" in replay
+    assert "fewer" in replay
     app.button(key="threshold_set").click().run()
     with sqlite_store.reading() as connection:
         assert thresholds(connection).cuts.of("sql") == 0.3

@@ -105,8 +105,8 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
 TRADE_OFF_HEIGHT = 260
 
 
-def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[str, AtThreshold]) -> Any:
-    """Return recall and precision by the share of flagged answers; vertical ``lines`` are thresholds with names."""
+def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[str, float]) -> Any:
+    """Return recall and precision by the share of flagged answers; vertical ``lines`` are such shares with names."""
     colours = palette()
     ordered = sorted(curve, key=lambda at: at.flags)
     ink = dict(zip(("recall", "precision"), colours.series, strict=False))
@@ -134,9 +134,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
     upwards = alt.Y("value:Q", title="Share", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5, **PERCENT))
     base = alt.Chart(rows).encode(color=alt.Color("colour:N", scale=None))
     known = base.transform_filter("isValid(datum.value)")
-    marked = alt.Chart(
-        pd.DataFrame({"name": list(lines), "flagged": [at.flags / judged for at in lines.values()]})
-    ).encode(x=across)
+    marked = alt.Chart(pd.DataFrame({"name": list(lines), "flagged": list(lines.values())})).encode(x=across)
     # Each name has a height of its own, because two lines may be close together.
     names = [
         marked.transform_filter(f"datum.name == '{name}'")
