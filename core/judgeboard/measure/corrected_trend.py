@@ -157,6 +157,20 @@ class DatedAnswers:
         parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
         return parts
 
+    def badness(self, first: int, last: int) -> tuple[IntArray, FloatArray]:
+        """Return the ids of the answers of these days, oldest first, and how bad each is: 0 to 1.
+
+        That is the label of a sampled answer (1 bad), and the share of bad answers in the stratum of each other one.
+        The mean is the corrected share. Each stratum has a label.
+        """
+        rows, sample = self._rows[self._between(first, last)], self.sample(first, last)
+        shares = np.array([stratum.bad / max(stratum.labelled, 1) for stratum in sample.counts])
+        sorted_badness = shares[sample.stratum_of]
+        sorted_badness[sample.is_sampled] = sample.labels.values
+        badness = np.empty(len(rows))
+        badness[np.argsort(rows)] = sorted_badness
+        return self._labelled.answers.response_ids[rows], badness
+
     def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
         """Return the judge's rates from the day ``first`` to before ``since``, and from then to ``last``."""
         before, after = (
@@ -544,13 +558,10 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
 
 
 def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
-    """Return the changes of query types, of the judge's error and of unusable verdicts that no open alarm names.
-
-    The share of bad answers in all answers is not among them, and no figure of bad or unusable ones that fell.
-    """
+    """Return the changes of the judge's error and the rises of unusable verdicts that no open alarm names."""
     known = {(each.measure, each.direction, each.query_type) for each in alarms}
     sentences = list[str]()
-    for watched in WATCHED:
+    for watched in WATCHED[1:]:
         monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
         sentences += [
             _change_words(watched, monitors, trend.period, query_type, change)
@@ -558,7 +569,6 @@ def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]
             for change in (() if monitor is None else monitor.changes)
             if (watched, change.direction, query_type) not in known
             and (watched == "judge_error" or change.direction == "rose")
-            and (watched, query_type) != ("bad_share", ALL_ANSWERS)
         ]
     return sentences
 

@@ -104,11 +104,14 @@ class Result:
         return plain
 
     def table(self, *figures: str) -> Table:
-        """Return a table with a line for each slice and a column for each of the ``figures`` (default: all)."""
+        """Return a table with a column for each of the ``figures`` (default: all), and their slices as lines."""
         names = figures or tuple(dict.fromkeys(row.figure for row in self.rows))
-        estimates = {(row.slice, row.figure): row.estimate for row in self.rows}
+        estimates = {(row.slice, row.figure): row.estimate for row in self.rows if row.figure in names}
+        slices = {name for name, _ in estimates}
         title = (self.about.by or "answers").replace("_", " ").capitalize()
-        lines = ((name, *(estimates.get((name, each)) for each in names)) for name in (*self.slices, ALL))
+        lines = (
+            (name, *(estimates.get((name, each)) for each in names)) for name in (*self.slices, ALL) if name in slices
+        )
         return Table((Column(title), *(FIGURES[each] for each in names)), tuple(lines))
 
     def _repr_html_(self) -> str:

@@ -34,19 +34,6 @@ def differing(result: RateResult, figure: Callable[[RateResult], Estimate]) -> l
     return [each for _, each in sorted(apart, key=lambda pair: (-pair[0], pair[1].name))]
 
 
-def types_sentence(result: RateResult) -> str | None:
-    """Return which query types differ from all answers in the share of bad answers; None if there are no two types."""
-    if result.by != "query_type" or len(result.slices) < 2 or result.value is None:
-        return None
-    apart = differing(result, lambda each: each.estimate)
-    if apart:
-        return f"These query types differ from all answers: {_listed(apart, lambda each: each.estimate)}."
-    with_interval = [each for each in result.slices if each.low is not None]
-    if not with_interval:
-        return "No query type has enough labels for an interval."
-    return "No query type clearly differs from all answers: the intervals overlap."
-
-
 def _listed(slices: list[RateResult], figure: Callable[[RateResult], Estimate]) -> str:
     words = [f"{each.name} {_with_n(figure(each))}" for each in slices[:_MOST_TYPES]]
     more = len(slices) - len(words)
