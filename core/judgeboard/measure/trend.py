@@ -32,6 +32,7 @@ from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
     MISSING,
+    PARTS,
     MeasureName,
     RowFilter,
     Scalar,
@@ -40,12 +41,14 @@ from judgeboard.store.filters import (
     metadata_path,
 )
 from judgeboard.store.judge_versions import get_version, list_versions
-from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
+from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups, part_groups
 from judgeboard.store.overview import count_responses
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
 
 QUERY_TYPE = "query_type"
+SPLITS = {each.name: column for column, each in PARTS.items()}
+"""The texts of the log that divide a trend, by their name in filters, each with its column."""
 CLEAR = 0.15
 """A group in which a change of this share of the scale would not have been found is too small for "no change"."""
 
@@ -166,8 +169,8 @@ class Trend:
     ``own_label``, it is the mean or the share of this label.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
-    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
-    as ``metadata.tenant``.
+    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is one of `SPLITS`, or a metadata field
+    such as ``metadata.tenant``.
     """
 
     measure: MeasureName | None
@@ -208,7 +211,8 @@ def trend(
 ) -> Trend:
     """Return the trend of a measure for all answers and per query type; days are UTC, weeks begin on Monday.
 
-    ``by`` can also be a metadata field, such as ``metadata.tenant``. There is then a panel for the missing value, and
+    ``by`` can also be ``source``, ``model`` (of the generator), or a metadata field, such as ``metadata.tenant``. For a
+    metadata field, there is a panel for the missing value, and
     one for each value that is frequent among the newest and the oldest answers.
 
     The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
@@ -260,7 +264,7 @@ def trend(
         limit = limits.get(group, math.inf)
         panels.append(
             Panel(
-                NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
+                NO_VALUE if by.startswith(METADATA) and group == MISSING else group,
                 _points(shown, asked.judge, by, group, of_group, period, values.period_effect(period)),
                 tuple(start for start in every_start if start not in of_group.starts),
                 sum(row.n for row in rows_of[group] if row.day is None),
@@ -285,8 +289,10 @@ def trend(
 
 
 def _groups_by_value(asked: Asked, by: str) -> Groups:
+    if by in SPLITS:
+        return part_groups(SPLITS[by])
     if not by.startswith(METADATA):
-        raise BadInput(f"a trend is by {QUERY_TYPE} or {METADATA_FIELD}, not {by!r}")
+        raise BadInput(f"a trend is by {', '.join(SPLITS)} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
     known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
@@ -308,8 +314,8 @@ def _points(
     design_effect: float,
 ) -> tuple[Point, ...]:
     rows = measure.rows(judge)
-    if group != ALL_ANSWERS and by == QUERY_TYPE:
-        rows = replace(rows, query_types=(group,))
+    if group != ALL_ANSWERS and by in SPLITS:
+        rows = replace(rows, **{PARTS[SPLITS[by]].plural: (group,)})
     elif group != ALL_ANSWERS:
         rows = replace(rows, metadata=(f"{by.removeprefix(METADATA)}={group}",))
     last_day = PERIOD_DAYS[period] - 1

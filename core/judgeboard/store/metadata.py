@@ -55,9 +55,9 @@ NO_VALUE = "(no value)"  # the group of the answers without a field
 _LONGEST = 200
 _INDEX = "ix_metadata "
 _SAMPLE = 300  # answers whose metadata is read for names and values
-_MOST_FIELDS, _MOST_VALUES = 100, 20
+_MOST_FIELDS = 100
 MOST_GROUPS = 30
-"""A field with more values does not divide the answers into groups."""
+"""So many values of a field are offered; a field with more does not divide the answers into groups."""
 _DEPTH = 4
 
 
@@ -217,7 +217,7 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
     return tuple(
         MetadataField(
             field,
-            tuple(value for value, _ in counts[field].most_common(_MOST_VALUES)),
+            tuple(value for value, _ in counts[field].most_common(MOST_GROUPS)),
             field in indexed,
             0 < len(counts[field]) <= min(MOST_GROUPS, counts[field].total() / 2),
         )
@@ -235,6 +235,12 @@ def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -
         return union_all(*parts).subquery("metadata_groups")
     every = case(*((matches[value], literal(value)) for value in values)).label("value")
     return select(RESPONSE.c.id, every).where(LOGGED, or_(*matches.values())).subquery("metadata_groups")
+
+
+def part_groups(column: str) -> Subquery:
+    """Return the logged answers with a value in a column of `PARTS`: ``id`` and ``value``."""
+    value = RESPONSE.c[column]
+    return select(RESPONSE.c.id, value.label("value")).where(LOGGED, value.is_not(None)).subquery("part_groups")
 
 
 def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:

@@ -1,4 +1,4 @@
-"""The page Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
+"""The page Trends: whether answers become better or worse, per query type, source, model or metadata field."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import streamlit as st
 
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence
 from judgeboard.measure.periods import Period
-from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
+from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel, Trend, trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
 from judgeboard.measure.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
@@ -28,7 +28,7 @@ from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.log_figures import corrected_shares
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.texts import caption, sentence
+from judgeboard_dashboard.widgets.texts import capital, caption, sentence
 
 CURRENT = "Current verdicts"
 CORRECTED = "corrected"
@@ -43,12 +43,13 @@ FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "
 
 
 def trends() -> None:
-    """Show all answers, then one panel per query type, or per value of a metadata field."""
+    """Show all answers, then one panel per group of the split."""
     follow("trends", own=FIELDS)
     with reading() as connection:
         rules, known = rules_in_force(connection), metadata_fields(connection)
-        fields = [f"{METADATA}{each.field}" for each in known]
-        splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
+        fields = [f"{METADATA}{each.field}" for each in known if each.is_group]
+        splits = {capital(column.replace("_", " ")): name for name, column in SPLITS.items()}
+        splits |= dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
         asked, as_table = _filters(rules, versions, splits, criteria, own_labels)
@@ -74,7 +75,7 @@ def trends() -> None:
     else:
         trend_panels(figures, shown, drawn)
     _caption(figures, max(len(panel.points) for panel in drawn), found_note(words, figures.period), as_table=as_table)
-    if figures.by != QUERY_TYPE:
+    if figures.by not in SPLITS:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
 

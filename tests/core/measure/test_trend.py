@@ -539,13 +539,26 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, i
     assert [each.words for each in shown(log, by="metadata.user.tenant").left_out] == ["1 without a time"]
 
 
+@pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
+def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(log: GradedLog, by: str, names: set[str]) -> None:
+    version = log.version()
+    for model in ("small", "large", None):
+        log.say_all(version, log.answers(3, day=MONDAY, generator_model=model), groundedness=0.5, quality=3)
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, by=by)
+        assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *names}
+        for panel in drawn.panels:
+            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
+        assert sum(each.n for each in drawn.left_out if each.reason == "other_value") == (3 if by == "model" else 0)
+
+
 def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
-    for number in range(25):
+    for number in range(35):
         ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
         sqlite_log.say_all(version, ids, groundedness=0.5)
     drawn = shown(sqlite_log, by="metadata.session")
-    assert len(drawn.panels) == 1 + 20
+    assert len(drawn.panels) == 1 + 30
     assert [each.words for each in drawn.left_out] == ["5 with other values"]
     with pytest.raises(BadInput, match="not 'mood'"):
         shown(sqlite_log, by="mood")

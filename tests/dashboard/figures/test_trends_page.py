@@ -146,6 +146,15 @@ def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: S
     assert texts(app, "jb-part") == ["All answers", "acme", "globex"]
 
 
+def test_fields_that_differ_in_each_answer_are_no_split(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    for number in range(8):
+        fields = {"span_id": f"s{number}", "latency_ms": number / 7, "tenant": f"t{number % 2}"}
+        log.say_all(log.version(), log.answers(1, day=20_000, metadata=fields), groundedness=0.5)
+    split = next(each for each in open_page("trends").selectbox if each.label == "Split by")
+    assert split.options == ["Query type", "Source", "Generator model", "metadata.tenant"]
+
+
 def test_more_than_six_types_show_the_six_with_most_answers(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
