@@ -216,7 +216,8 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.alarms import alarm_sentence
-    from judgeboard.reports.trends import DETECTABLE, detectors_table
+    from judgeboard.measure.notes import note
+    from judgeboard.reports.trends import detectors_table
     from judgeboard.text import listed_words
 
     for alarm in result.alarms:
@@ -227,7 +228,7 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     yield result.promise
     if result.detectors:
         yield from text_lines(detectors_table(result))
-        yield DETECTABLE
+        yield note("detectable").text
     if result.alarms:
         first, *others = [str(alarm.id) for alarm in result.alarms]
         command = f"judgeboard trends watch --acknowledge {first} --note 'The cause, in your words'"

@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.measure.corrected_trend import CorrectedPanel, CorrectedTrend, dated_answers, version_of
-from judgeboard.measure.notes import note
+from judgeboard.measure.notes import Value, note
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
@@ -41,10 +41,14 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     change, panel = max(changes, key=lambda each: (each[0].from_day, each[1].query_type != ALL_ANSWERS, _size(each[0])))
     is_whole = panel.query_type == ALL_ANSWERS
     coincidences = [*_coincidences(connection, trend, panel, change)]
-    values = {"day": change.from_day, "part": "all answers" if is_whole else f"{panel.query_type} answers"}
+    values: dict[str, Value] = {
+        "day": change.from_day,
+        "part": "all answers" if is_whole else f"{panel.query_type} answers",
+    }
     code = "more_bad" if change.direction == "rose" else "fewer_bad"
     if coincidences:
-        code, values = f"{code}_with", values | {"coincidence": coincidences[0].slice}
+        code += "_with"
+        values["coincidence"] = coincidences[0].slice
     shown = [(change, panel), *(each for each in changes if each[1].query_type == ALL_ANSWERS and not is_whole)]
     return Result(
         about=About(

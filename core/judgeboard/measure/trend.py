@@ -12,7 +12,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
+from judgeboard.measure.changes import Figure, Finding, changes_of
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
+from judgeboard.measure.result import About, Result
 from judgeboard.measure.trend_figures import (
     ALL_ANSWERS,
     MEASURES,
@@ -36,6 +39,7 @@ from judgeboard.store.filters import (
     MeasureName,
     RowFilter,
     Scalar,
+    from_dict,
     metadata_condition,
     metadata_field,
     metadata_path,
@@ -45,12 +49,11 @@ from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import count_responses
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
+from judgeboard.text import counted
 
 QUERY_TYPE = "query_type"
 SPLITS = {each.name: column for column, each in PARTS.items()}
 """The texts of the log that divide a trend, by their name in filters, each with its column."""
-CLEAR = 0.15
-"""A group in which a change of this share of the scale would not have been found is too small for "no change"."""
 
 Reason = Literal["no_verdict", "no_score", "no_time", "old", "future", "other_value"]
 WRONG_DATES: Mapping[Reason, str] = {"old": f"dated before {FIRST_YEAR}", "future": "dated in the future"}
@@ -196,6 +199,41 @@ class Trend:
         """The measure that is shown."""
         return measure_of(self.measure, self.criterion, self.own_label)
 
+    @property
+    def changes(self) -> Result:
+        """The changes that the detectors of all answers and of the groups found; without points, why there are none."""
+        about = About(judges=(self.judge,) if self.judge else (), grade=self.name, by=self.by)
+        drawn = [panel for panel in self.panels if panel.points]
+        if not drawn:
+            return Result(about=about, headline=self._missing, rows=())
+        measure = self.of_measure
+        figure = Figure(measure.name, "share" if measure.is_share else "mean", measure.span)
+        starts = [point.start for panel in drawn for point in panel.points]
+        span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
+        found = [Finding(each.group, () if each.change is None else (each.change,), each.seen) for each in drawn]
+        result = changes_of(found, figure, span, about)
+        changed = [each.from_day for finding in found for each in finding.changes]
+        caveats = list[Note]()
+        if changed and self.marks:
+            nearest = min(self.marks, key=lambda mark: abs(mark.start - changed[0]))
+            caveats.append(note("version_changed", day=nearest.start, judge=nearest.title))
+        if self.judge is not None and measure.of_judge:
+            caveats.append(note("judge_alone", judge=self.judge))
+        return replace(result, caveats=(*caveats, *result.caveats))
+
+    @property
+    def _missing(self) -> Note:
+        if any(panel.without_time for panel in self.panels):
+            return note("no_times")
+        if any(each.reason in WRONG_DATES for each in self.left_out):
+            return note("no_plausible_date")
+        if self.own_label is not None:
+            return note("no_own_label", field=self.own_label.field)
+        if self.judge is None:
+            return note("not_judged")
+        score = self.of_measure.score
+        return note("no_score", score=score if isinstance(score, str) else score.name, judge=self.judge)
+
 
 def trend(
     connection: Connection,
@@ -315,7 +353,7 @@ def _points(
 ) -> tuple[Point, ...]:
     rows = measure.rows(judge)
     if group != ALL_ANSWERS and by in SPLITS:
-        rows = replace(rows, **{PARTS[SPLITS[by]].plural: (group,)})
+        rows = from_dict(rows.as_dict() | {PARTS[SPLITS[by]].plural: [group]})
     elif group != ALL_ANSWERS:
         rows = replace(rows, metadata=(f"{by.removeprefix(METADATA)}={group}",))
     last_day = PERIOD_DAYS[period] - 1

@@ -15,14 +15,13 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Table
 from judgeboard.health.failures import DAYS, Failure, failures
 from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
-from judgeboard.measure.alarms import open_alarms
-from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
+from judgeboard.measure.alarms import further_changes, open_alarms
+from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.rates import RateResult
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,
@@ -168,7 +167,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
     if latest is None:
         is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
         change = shares if is_corrected else groundedness_trend()
-        sentence(change_words(_change_sentence(change)))
+        sentence(change_words(change.changes.sentence))
         if any(panel.points for panel in change.panels[:1]):
             _trend_picture(change, as_table=as_table)
         open_button(
@@ -219,13 +218,6 @@ def _by_type(rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> No
                 f"Agreement shows {count(left_out, 'more query type')}." if left_out else None,
             ),
         )
-
-
-def _change_sentence(change: CorrectedTrend | Trend) -> str:
-    """Return the sentence of *Trends* about all answers."""
-    if isinstance(change, CorrectedTrend):
-        return corrected_sentence(replace(change, panels=change.panels[:1]))
-    return trend_sentence(replace(change, panels=change.panels[:1]))
 
 
 def _ranked(rate: RateResult) -> list[RateResult]:

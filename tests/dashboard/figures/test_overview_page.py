@@ -176,7 +176,7 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page
             labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
             log.say(version, labels_)
             log.reviews(labels_)
-    rose = "The share of bad answers in query type sql rose in about the week of 4 Nov 2024"
+    rose = "The share of bad answers in query type sql rose about 4 Nov 2024"
     page = open_page("overview", table="true")
     assert "sql answers" in texts(page, "jb-say")[0]
     assert "4 Nov 2024" in texts(page, "jb-say")[0]
