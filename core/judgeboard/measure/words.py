@@ -66,7 +66,7 @@ WORDS: dict[str, str] = {
     "judge_alone": "These figures come from the judge {judge} alone, and are not corrected by labels.",
     "z": "z: distance from all points before, in standard errors.",
     "evidence": "{part}: a change is found when the evidence reaches {limit:,.0f}.",
-    "panel": "{n:,} {counts}. Periods without any: {empty}.",
+    "panel": "{n:,} {counts}.",
     # Why there is no trend
     "no_times": "No answer has a time. To import a column of times: `--map YOURS=asked_at`",
     "no_plausible_date": "No answer has a plausible date.",

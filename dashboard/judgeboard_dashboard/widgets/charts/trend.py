@@ -226,7 +226,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel],
             key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
             says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
         )
-        caption(note("panel", n=panel.n, counts=figures.of_measure.counts, empty=len(panel.empty)).text)
+        caption(note("panel", n=panel.n, counts=figures.of_measure.counts).text)
 
 
 def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
