@@ -24,7 +24,7 @@ AUTH = {
     "client_secret": "s",
     "server_metadata_url": "https://id.example.org/.well-known/x",
 }
-ROSE = "Alarm 1. The share of bad answers rose in about the week of 4 Nov 2024"
+ROSE = "Alarm 1. The share of bad answers rose about 4 Nov 2024"
 
 
 @pytest.fixture

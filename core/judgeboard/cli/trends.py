@@ -38,6 +38,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 @options.group(
     "judgeboard trends",
     "judgeboard trends --measure flagged_share --period day --last 30",
+    "judgeboard trends --by model",
     "judgeboard trends --by metadata.tenant --json",
     "judgeboard trends --criterion completeness",
     "judgeboard trends --own-label verdict=fix",
@@ -68,8 +69,9 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
 @options.with_default(
     "--by",
     default="query_type",
-    metavar="query_type|metadata.KEY",
-    help="Groups to show after all answers: the query types, or the frequent values of a metadata field.",
+    metavar="query_type|source|model|metadata.KEY",
+    help="Groups to show after all answers: the query types, the sources, the models that wrote the answers, or the "
+    "frequent values of a metadata field.",
 )
 @click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
 @options.judge_version(
@@ -214,7 +216,8 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.alarms import alarm_sentence
-    from judgeboard.reports.trends import DETECTABLE, detectors_table
+    from judgeboard.measure.notes import note
+    from judgeboard.reports.trends import detectors_table
     from judgeboard.text import listed_words
 
     for alarm in result.alarms:
@@ -225,7 +228,7 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     yield result.promise
     if result.detectors:
         yield from text_lines(detectors_table(result))
-        yield DETECTABLE
+        yield note("detectable").text
     if result.alarms:
         first, *others = [str(alarm.id) for alarm in result.alarms]
         command = f"judgeboard trends watch --acknowledge {first} --note 'The cause, in your words'"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,9 +13,9 @@ import orjson
 from judgeboard.domain import Estimate
 from judgeboard.formats.csv import defused
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
-from judgeboard.text import iso_z
+from judgeboard.text import counted, day_words, iso_z
 
-Format = Literal["text", "count", "integer", "number", "share", "time", "estimate", "share estimate"]
+Format = Literal["text", "count", "integer", "number", "share", "time", "estimate", "share estimate", "points", "day"]
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
 RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
@@ -45,8 +46,9 @@ class Column:
 
     ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals, ``share`` (0 to 1) is in
     percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold `Estimate` objects: the value
-    with its 95 % interval, or the reason why there is none. The other fields are for pages: ``width`` in px (default:
-    fits the texts), ``help`` behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
+    with its 95 % interval, or the reason why there is none; so do ``points`` (a difference of shares, rounded up) and
+    ``day`` (days since 1970-01-01). The other fields are for pages: ``width`` in px (default: fits the texts), ``help``
+    behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
     title: str
@@ -105,12 +107,20 @@ class Table:
         return Table(tuple(columns), tuple(tuple(row) for row in rows))
 
 
+OF_ESTIMATES: Mapping[str, Callable[[Estimate], str]] = {
+    "estimate": number_words,
+    "share estimate": percent_words,
+    "points": lambda size: size.reason or "" if size.value is None else counted(math.ceil(size.value * 100), "point"),
+    "day": lambda day: day_words(int(day.value or 0)),
+}
+
+
 def cell_text(value: Any, column: Column) -> str:
     """Return a value as a reader sees it."""
     if value is None:
         return UNKNOWN
     if isinstance(value, Estimate):
-        return percent_words(value) if column.format == "share estimate" else number_words(value)
+        return OF_ESTIMATES[column.format](value)
     if column.format == "time" and isinstance(value, datetime):
         return iso_z(value)
     written = str(value)
@@ -178,16 +188,16 @@ def _texts(table: Table) -> list[list[str]]:
 
 
 def _plain_columns(column: Column) -> tuple[Column, ...]:
-    if column.format not in {"estimate", "share estimate"}:
+    if column.format not in OF_ESTIMATES:
         return (column,)
-    number: Format = "number" if column.format == "estimate" else "share"
+    number: Format = "share" if column.format in {"share estimate", "points"} else "number"
     title = column.title
     bounds = (Column(f"{title} {end}", number) for end in ("low", "high"))
     return (Column(title, number), *bounds, Column(f"{title} n", "count"), Column(f"{title} reason"))
 
 
 def _plain_values(value: Any, column: Column) -> tuple[Any, ...]:
-    if column.format not in {"estimate", "share estimate"}:
+    if column.format not in OF_ESTIMATES:
         return (value,)
     return (value.value, value.low, value.high, value.n, value.reason) if value is not None else (None,) * 5
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import MODEL_CHANGED, Action
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.changes import ErrorRates, extent
 from judgeboard.measure.corrected_trend import (
     WATCH_PERIOD,
     CorrectedTrend,
@@ -18,10 +19,12 @@ from judgeboard.measure.corrected_trend import (
     acknowledged_words,
     alarm_words,
     corrected_trend,
+    error_code,
+    judge_changes,
     latest_acknowledged,
 )
+from judgeboard.measure.notes import note
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
-from judgeboard.measure.trend_words import ErrorRates, extent, misdated_words, timeless_words
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
@@ -130,7 +133,9 @@ def _row(
         "evidence_limit": monitor.limit,
         "rate_before": change.before.value,
         "rate_after": change.after.value,
-        "explanation": " ".join(filter(None, [_size_words(change), None if rates is None else rates.sentence])),
+        "explanation": _size_words(change)
+        if rates is None
+        else _size_words(change) + f" {_error_words(query_type, change, rates)}",
     }
 
 
@@ -141,6 +146,10 @@ def _size_words(change: Change) -> str:
         return "The size of the change is not known well: there are too few labels for an interval."
     size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
     return f"It {change.direction} by {points_words(size)}."
+
+
+def _error_words(query_type: str, change: Change, rates: ErrorRates) -> str:
+    return note(error_code(rates), part=query_type, day=change.from_day).text
 
 
 def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
@@ -244,7 +253,7 @@ def open_alarms(connection: Connection) -> list[Alarm]:
 
 
 def alarm_sentence(alarm: Alarm) -> str:
-    """Return for example "The share of bad answers rose in about the week of …, from 26 % to 58 %. It rose by …"."""
+    """Return for example "The share of bad answers rose about 12 Oct 2026, from 26 % to 58 %. It rose by …"."""
     if alarm.measure == MODEL_CHANGED:
         changed = f"On {day_words(alarm.from_day)}, the model that the provider reports changed: {alarm.direction}."
         if alarm.later_day is None:
@@ -277,7 +286,7 @@ class ShareChange:
 
     @property
     def sentence(self) -> str:
-        """Return for example "Alarm 1 is open: The share of bad answers rose in about the week of …"."""
+        """Return for example "Alarm 1 is open: The share of bad answers rose about 12 Oct 2026"."""
         alarms = sorted(self.alarms, key=lambda alarm: not alarm.is_open)
         sentences = [_change_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
         if len(alarms) > _MOST_ALARMS:
@@ -309,24 +318,21 @@ def share_changes(connection: Connection, query_types: Collection[str] = ()) -> 
     yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
 
 
+def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
+    """Return the changes of the judge's error and the rises of unusable verdicts that no open alarm names."""
+    known = {(each.measure, each.direction, each.query_type) for each in alarms}
+    return [
+        words.text
+        for watched, direction, query_type, words in judge_changes(trend)
+        if (watched, direction, query_type) not in known and (watched, direction) != ("unusable", "fell")
+    ]
+
+
 def promise_words(trend: CorrectedTrend) -> str:
-    """Return how rarely the detectors raise a false alarm."""
-    words = []
-    if figures := len({monitor.watched for _, monitor in trend.monitors}):
-        has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
-        of_all = " of all answers" if has_types else ""
-        one = f"each figure{of_all}" if figures > 1 else f"this figure{of_all}"
-        most = f"{one} raises at most 1 false alarm a year on average"
-        together = f" (at most {figures} for all {figures} figures)" if figures > 1 else ""
-        of_types = (
-            f", and {'each figure' if figures > 1 else 'that'} of all query types together as many" if has_types else ""
-        )
-        words.append(f"As long as nothing really changes, {most}{together}{of_types}.")
-    if trend.no_judge is not None:
-        words.append(f"{trend.no_judge}.")
+    """Return how rarely the detectors raise a false alarm, what is missing, and which answers are left out."""
+    notes = [note("false_alarms")] if trend.monitors else []
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
-        words.append(trend.missing_words("No detector of the share of bad answers has data yet."))
-    elif timeless := trend.times[1]:
-        words.append(timeless_words(timeless))
-    words += misdated_words(trend.left_out)
-    return " ".join(words)
+        notes.append(trend.missing)
+    if trend.left_out:
+        notes.append(note("left_out", parts=[each.words for each in trend.left_out]))
+    return " ".join(each.text for each in notes)

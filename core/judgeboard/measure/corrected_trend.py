@@ -6,17 +6,19 @@ Detectors also watch the judge's error and the share of unusable verdicts.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
+from judgeboard.measure.changes import ErrorRates, Figure, Finding, changes_of
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import PERIOD_DAYS, Period, PlausibleDays, counts_by_day, start_of
+from judgeboard.measure.result import ALL, About, Result
 from judgeboard.measure.samples import (
     LabelledAnswers,
     SampledLabels,
@@ -26,18 +28,8 @@ from judgeboard.measure.samples import (
 )
 from judgeboard.measure.trend import LeftOut, without_date
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change, alarm_limits
-from judgeboard.measure.trend_words import (
-    ErrorRates,
-    Figure,
-    Finding,
-    about_words,
-    changes_words,
-    findings_words,
-    missing_words,
-    span_words,
-)
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
-from judgeboard.stats.estimates import measured, percent, percent_words, points_words
+from judgeboard.stats.estimates import measured, percent, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
     Detected,
@@ -58,7 +50,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import BAD, UNUSABLE
-from judgeboard.text import utc_day
+from judgeboard.text import counted, day_words, utc_day
 
 Watched = Literal["bad_share", "judge_error", "unusable"]
 """A figure that detectors watch.
@@ -74,7 +66,7 @@ WATCHED_WORDS: Mapping[str, str] = {
 }
 WATCH_PERIOD: Period = "week"
 """The period of the detectors that raise alarms."""
-BAD_SHARE = Figure("the share of bad answers", "labels")
+BAD_SHARE = Figure("the share of bad answers", "bad")
 MISDATED = -2
 """The day of answers whose date is not plausible (`PlausibleDays`)."""
 
@@ -155,6 +147,20 @@ class DatedAnswers:
         parts = np.empty(len(order))
         parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
         return parts
+
+    def badness(self, first: int, last: int) -> tuple[IntArray, FloatArray]:
+        """Return the ids of the answers of these days, oldest first, and how bad each is: 0 to 1.
+
+        That is the label of a sampled answer (1 bad), and the share of bad answers in the stratum of each other one.
+        The mean is the corrected share. Each stratum has a label.
+        """
+        rows, sample = self._rows[self._between(first, last)], self.sample(first, last)
+        shares = np.array([stratum.bad / max(stratum.labelled, 1) for stratum in sample.counts])
+        sorted_badness = shares[sample.stratum_of]
+        sorted_badness[sample.is_sampled] = sample.labels.values
+        badness = np.empty(len(rows))
+        badness[np.argsort(rows)] = sorted_badness
+        return self._labelled.answers.response_ids[rows], badness
 
     def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
         """Return the judge's rates from the day ``first`` to before ``since``, and from then to ``last``."""
@@ -286,15 +292,40 @@ class CorrectedTrend:
         return [(panel.query_type, each) for panel in self.panels for each in panel.monitors]
 
     @property
-    def times(self) -> tuple[int, int]:
-        """The number of answers with a time, and of those without."""
-        whole = [each for each in self.panels if each.query_type == ALL_ANSWERS]
-        return sum(each.with_time for each in whole), sum(each.without_time for each in whole)
-
-    def missing_words(self, missing: str) -> str:
-        """Return what is ``missing`` for a trend and how to get it, or that answers are hidden from the viewer."""
+    def missing(self) -> Note:
+        """Why the share of bad answers has no trend, and what to do."""
         hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
-        return missing_words(missing, *self.times) if hidden is None else no_share_words(hidden)
+        if hidden is not None:
+            return Note("hidden", no_share_words(hidden), {})
+        if self.no_judge is not None:
+            return Note("no_judge", f"{self.no_judge}.", {})
+        untimed = [panel for panel in self.panels if panel.without_time and not panel.with_time]
+        return note("no_times" if untimed else "no_labels_over_time")
+
+    @property
+    def changes(self) -> Result:
+        """The changes of the share of bad answers, and as caveats those of the judge; or why there is no trend."""
+        about = About(judges=(self.judge,) if self.judge else (), by="query_type")
+        points = [point for panel in self.panels for point in panel.points]
+        acknowledged = any("bad_share" in panel.acknowledged for panel in self.panels)
+        if not (points and acknowledged) and all(point.z is None for point in points):
+            return Result(about=about, headline=self.missing, rows=())
+        starts = [point.start for point in points]
+        span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
+        findings = []
+        for panel in self.panels:
+            monitor = panel.monitor("bad_share")
+            changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
+            findings.append(Finding(panel.query_type, changes, seen, panel.acknowledged.get("bad_share")))
+        result = changes_of(findings, BAD_SHARE, span, about)
+        errors = [
+            row
+            for name, monitor in self.monitors
+            for rates in monitor.rates[-1:]
+            for row in rates.rows(ALL if name == ALL_ANSWERS else name)
+        ]
+        of_judge = [words for *_, words in judge_changes(self)]
+        return replace(result, rows=(*result.rows, *errors), caveats=(*of_judge, *result.caveats))
 
 
 def corrected_trend(
@@ -494,19 +525,12 @@ def _panel(
     )
 
 
-def changed_words(
-    watched: str, query_type: str, direction: str, when: str, before: Estimate | float, after: Estimate | float
-) -> str:
-    """Return for example "The share of bad answers in query type QA rose about …, from 26 % to 58 %."."""
-    first, last = (_side_words(watched, each) for each in (before, after))
-    where = "" if query_type == ALL_ANSWERS else f" in query type {query_type}"
-    return f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
-
-
 def alarm_words(alarm: Alarm) -> str:
     """Return the change of an alarm in words, with the rates at that time (`changed_words`)."""
-    when = about_words(alarm.from_day, WATCH_PERIOD)
-    return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
+    first, last = (_side_words(alarm.measure, each) for each in (alarm.rate_before, alarm.rate_after))
+    where = "" if alarm.query_type == ALL_ANSWERS else f" in query type {alarm.query_type}"
+    what = f"{WATCHED_WORDS[alarm.measure]}{where} {alarm.direction}"
+    return f"The {what} about {day_words(alarm.from_day)}, from {first} to {last}."
 
 
 def acknowledged_words(alarm: Alarm) -> str:
@@ -514,71 +538,22 @@ def acknowledged_words(alarm: Alarm) -> str:
     return f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
 
 
-def _side_words(watched: str, side: Estimate | float) -> str:
-    if watched == "judge_error":
-        return points_words(side if isinstance(side, Estimate) else measured(side, 0), sign=True)
-    return percent_words(side) if isinstance(side, Estimate) else percent(side)
+def _side_words(watched: str, side: float) -> str:
+    return points_words(measured(side, 0), sign=True) if watched == "judge_error" else percent(side)
 
 
-def corrected_sentence(trend: CorrectedTrend) -> str:
-    """Return what the detectors found, or would have found: in all answers, then in the query types that differ."""
-    sentences = list[str]()
-    for watched in WATCHED:
-        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
-        findings = [_finding(panel, watched, trend.period) for panel in trend.panels]
-        changed = partial(_change_words, watched, monitors, trend.period)
-        points = [point for panel in trend.panels for point in panel.points]
-        if watched != "bad_share":
-            sentences += changes_words(findings, changed)
-        elif (points and any(each.known for each in findings)) or any(point.z is not None for point in points):
-            starts = [point.start for point in points]
-            sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
-        else:  # no panel has two periods that have ended
-            sentences += [f"{trend.no_judge}."] if trend.no_judge else []
-            missing = f"No answers have sampled labels in two {trend.period}s that have ended."
-            sentences.append(trend.missing_words(missing))
-    return " ".join(sentences)
+def judge_changes(trend: CorrectedTrend) -> Iterator[tuple[Watched, Direction, str, Note]]:
+    """Yield the changes of the judge's error and of unusable verdicts: figure, direction, query type and note."""
+    for query_type, monitor in trend.monitors:
+        for place, change in enumerate(monitor.changes):
+            code = f"unusable_{change.direction}"
+            if monitor.watched == "judge_error":
+                code = error_code(monitor.rates[place])
+            if monitor.watched != "bad_share":
+                words = note(code, part=query_type, day=change.from_day)
+                yield monitor.watched, change.direction, query_type, words
 
 
-def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
-    """Return the changes of query types, of the judge's error and of unusable verdicts that no open alarm names.
-
-    The share of bad answers in all answers is not among them, and no figure of bad or unusable ones that fell.
-    """
-    known = {(each.measure, each.direction, each.query_type) for each in alarms}
-    sentences = list[str]()
-    for watched in WATCHED:
-        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
-        sentences += [
-            _change_words(watched, monitors, trend.period, query_type, change)
-            for query_type, monitor in monitors.items()
-            for change in (() if monitor is None else monitor.changes)
-            if (watched, change.direction, query_type) not in known
-            and (watched == "judge_error" or change.direction == "rose")
-            and (watched, query_type) != ("bad_share", ALL_ANSWERS)
-        ]
-    return sentences
-
-
-def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding:
-    monitor, alarm = panel.monitor(watched), panel.acknowledged.get(watched)
-    changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
-    if alarm is None:
-        return Finding(panel.query_type, changes, seen)
-    sentence = acknowledged_words(alarm)
-    if watched == "bad_share" and not changes:
-        periods = 0 if monitor is None else monitor.periods
-        sentence += f" {BAD_SHARE.unchanged_since(periods, period, seen)}"
-    return Finding(panel.query_type, changes, seen, sentence)
-
-
-def _change_words(
-    watched: Watched, monitors: Mapping[str, Monitor | None], period: Period, query_type: str, change: Change
-) -> str:
-    """Return a change in words, with the intervals of both shares, and whether the judge errs differently."""
-    when = about_words(change.from_day, period)
-    words = changed_words(watched, query_type, change.direction, when, change.before, change.after)
-    monitor = monitors[query_type]
-    if monitor is None or not monitor.rates:
-        return words
-    return f"{words} {monitor.rates[monitor.changes.index(change)].sentence}"
+def error_code(rates: ErrorRates) -> str:
+    """Return the code of a change of the judge's error: whether its sensitivity or specificity moved."""
+    return "judge_errs_differently" if rates.have_moved else "judge_errs_alike"

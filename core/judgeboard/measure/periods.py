@@ -13,7 +13,7 @@ from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import DaySums
 from judgeboard.store.statements import NO_DAY
-from judgeboard.text import utc_day
+from judgeboard.text import day_words, utc_day
 
 Period = Literal["week", "day"]
 
@@ -65,6 +65,11 @@ _MONDAY = 3  # 1970-01-01 was a Thursday: the week of day 0 began three days bef
 def start_of(day: DayOrDays, period: Period) -> DayOrDays:
     """Return the first day of the period that contains a UTC day: the day itself, or the Monday of its week."""
     return day - (day + _MONDAY) % 7 if period == "week" else day
+
+
+def period_words(start: int, period: Period) -> str:
+    """Return "the week of 2 Mar 2026" or "2 Mar 2026"."""
+    return f"{'the week of ' if period == 'week' else ''}{day_words(start)}"
 
 
 class PeriodSums(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from judgeboard.domain import Estimate
-from judgeboard.formats.output import Column, Table, to_html, to_plain
+from judgeboard.formats.output import OF_ESTIMATES, Column, Table, to_html, to_plain
 from judgeboard.measure.notes import Note
 from judgeboard.measure.words import FIGURES
 
@@ -132,6 +132,6 @@ class Result:
 
 
 def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:
-    if estimate is None or column.format in {"estimate", "share estimate"}:
+    if estimate is None or column.format in OF_ESTIMATES:
         return estimate
     return round(estimate.value) if column.format == "count" and estimate.value is not None else estimate.value

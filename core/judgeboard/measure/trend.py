@@ -12,7 +12,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
+from judgeboard.measure.changes import Figure, Finding, changes_of
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
+from judgeboard.measure.result import About, Result
 from judgeboard.measure.trend_figures import (
     ALL_ANSWERS,
     MEASURES,
@@ -32,22 +35,25 @@ from judgeboard.store.filters import (
     METADATA,
     METADATA_FIELD,
     MISSING,
+    PARTS,
     MeasureName,
     RowFilter,
     Scalar,
+    from_dict,
     metadata_condition,
     metadata_field,
     metadata_path,
 )
 from judgeboard.store.judge_versions import get_version, list_versions
-from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
+from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups, part_groups
 from judgeboard.store.overview import count_responses
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
+from judgeboard.text import counted
 
 QUERY_TYPE = "query_type"
-CLEAR = 0.15
-"""A group in which a change of this share of the scale would not have been found is too small for "no change"."""
+SPLITS = {each.name: column for column, each in PARTS.items()}
+"""The texts of the log that divide a trend, by their name in filters, each with its column."""
 
 Reason = Literal["no_verdict", "no_score", "no_time", "old", "future", "other_value"]
 WRONG_DATES: Mapping[Reason, str] = {"old": f"dated before {FIRST_YEAR}", "future": "dated in the future"}
@@ -166,8 +172,8 @@ class Trend:
     ``own_label``, it is the mean or the share of this label.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
-    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
-    as ``metadata.tenant``.
+    rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is one of `SPLITS`, or a metadata field
+    such as ``metadata.tenant``.
     """
 
     measure: MeasureName | None
@@ -193,6 +199,41 @@ class Trend:
         """The measure that is shown."""
         return measure_of(self.measure, self.criterion, self.own_label)
 
+    @property
+    def changes(self) -> Result:
+        """The changes that the detectors of all answers and of the groups found; without points, why there are none."""
+        about = About(judges=(self.judge,) if self.judge else (), grade=self.name, by=self.by)
+        drawn = [panel for panel in self.panels if panel.points]
+        if not drawn:
+            return Result(about=about, headline=self._missing, rows=())
+        measure = self.of_measure
+        figure = Figure(measure.name, "share" if measure.is_share else "mean", measure.span)
+        starts = [point.start for panel in drawn for point in panel.points]
+        span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
+        found = [Finding(each.group, () if each.change is None else (each.change,), each.seen) for each in drawn]
+        result = changes_of(found, figure, span, about)
+        changed = [each.from_day for finding in found for each in finding.changes]
+        caveats = list[Note]()
+        if changed and self.marks:
+            nearest = min(self.marks, key=lambda mark: abs(mark.start - changed[0]))
+            caveats.append(note("version_changed", day=nearest.start, judge=nearest.title))
+        if self.judge is not None and measure.of_judge:
+            caveats.append(note("judge_alone", judge=self.judge))
+        return replace(result, caveats=(*caveats, *result.caveats))
+
+    @property
+    def _missing(self) -> Note:
+        if any(panel.without_time for panel in self.panels):
+            return note("no_times")
+        if any(each.reason in WRONG_DATES for each in self.left_out):
+            return note("no_plausible_date")
+        if self.own_label is not None:
+            return note("no_own_label", field=self.own_label.field)
+        if self.judge is None:
+            return note("not_judged")
+        score = self.of_measure.score
+        return note("no_score", score=score if isinstance(score, str) else score.name, judge=self.judge)
+
 
 def trend(
     connection: Connection,
@@ -208,7 +249,8 @@ def trend(
 ) -> Trend:
     """Return the trend of a measure for all answers and per query type; days are UTC, weeks begin on Monday.
 
-    ``by`` can also be a metadata field, such as ``metadata.tenant``. There is then a panel for the missing value, and
+    ``by`` can also be ``source``, ``model`` (of the generator), or a metadata field, such as ``metadata.tenant``. For a
+    metadata field, there is a panel for the missing value, and
     one for each value that is frequent among the newest and the oldest answers.
 
     The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
@@ -260,7 +302,7 @@ def trend(
         limit = limits.get(group, math.inf)
         panels.append(
             Panel(
-                NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
+                NO_VALUE if by.startswith(METADATA) and group == MISSING else group,
                 _points(shown, asked.judge, by, group, of_group, period, values.period_effect(period)),
                 tuple(start for start in every_start if start not in of_group.starts),
                 sum(row.n for row in rows_of[group] if row.day is None),
@@ -285,8 +327,10 @@ def trend(
 
 
 def _groups_by_value(asked: Asked, by: str) -> Groups:
+    if by in SPLITS:
+        return part_groups(SPLITS[by])
     if not by.startswith(METADATA):
-        raise BadInput(f"a trend is by {QUERY_TYPE} or {METADATA_FIELD}, not {by!r}")
+        raise BadInput(f"a trend is by {', '.join(SPLITS)} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
     known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
@@ -308,8 +352,8 @@ def _points(
     design_effect: float,
 ) -> tuple[Point, ...]:
     rows = measure.rows(judge)
-    if group != ALL_ANSWERS and by == QUERY_TYPE:
-        rows = replace(rows, query_types=(group,))
+    if group != ALL_ANSWERS and by in SPLITS:
+        rows = from_dict(rows.as_dict() | {PARTS[SPLITS[by]].plural: [group]})
     elif group != ALL_ANSWERS:
         rows = replace(rows, metadata=(f"{by.removeprefix(METADATA)}={group}",))
     last_day = PERIOD_DAYS[period] - 1

@@ -7,7 +7,9 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.measure.corrected_trend import BAD_SHARE, dated_answers, version_of
-from judgeboard.stats.estimates import complement, percent_words, points_words
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.samples import no_share_words
+from judgeboard.stats.estimates import complement, points_words
 from judgeboard.stats.monitor import WindowChange, rate_error, window_change
 from judgeboard.text import day_words
 
@@ -38,6 +40,19 @@ class WindowComparison:
     lines: tuple[WindowLine, ...]
     tested: int
     hidden: str | None = None
+
+    @property
+    def headline(self) -> Note:
+        """Whether the share of all answers rose or fell between the windows, or which change would have been found."""
+        if self.hidden is not None:
+            return Note("hidden", no_share_words(self.hidden), {})
+        line, change = self.lines[0], self.lines[0].change.change
+        if change.value is None:
+            return note("windows_unknown", reason=change.reason or "")
+        if not line.change.is_shown:
+            return BAD_SHARE.unchanged(line.change.seen, "the two windows")
+        code, size = ("windows_rose", change) if change.value > 0 else ("windows_fell", complement(change, 0))
+        return note(code, before=line.before, since=line.after, size=points_words(size))
 
 
 def compare_windows(
@@ -76,16 +91,3 @@ def compare_windows(
         len(comparable),
         hidden,
     )
-
-
-def window_sentence(line: WindowLine) -> str:
-    """Return whether a share rose or fell between two windows, or which change would have been found."""
-    change = line.change.change
-    if change.value is None:
-        return f"{line.query_type}: not available ({change.reason})."
-    if line.change.is_shown:
-        verb = "rose" if change.value > 0 else "fell"
-        shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
-        size = points_words(change if change.value > 0 else complement(change, 0))
-        return f"{line.query_type}: the share of bad answers {verb} {shares}, by {size}."
-    return BAD_SHARE.unchanged(line.query_type, line.change.seen, "between the windows")

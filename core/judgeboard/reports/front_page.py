@@ -10,9 +10,13 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
+from judgeboard.formats.output import to_html
 from judgeboard.measure.agreement_result import AgreementResult, described_words, not_shown_sentences, shown_statistics
+from judgeboard.measure.corrected_trend import corrected_trend
+from judgeboard.measure.news import COINCIDENCES, SHARES, news
 from judgeboard.measure.rates import share_of_judged
 from judgeboard.measure.reliance import Reliance, headline, reliance_of
+from judgeboard.measure.result import Result
 from judgeboard.measure.samples import LabelledAnswers, judging_version
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals, unmeasured
@@ -50,7 +54,8 @@ table{font-size:8pt}tr,svg,.figure,.verdict{break-inside:avoid}h2,h3{break-after
 class LogSummary:
     """The log behind a report: its sources, the number of answers, and the trend of low groundedness.
 
-    ``below`` is the share of low groundedness in all judged answers, with and without a time.
+    ``below`` is the share of low groundedness in all judged answers, with and without a time. ``news`` is the latest
+    change of the share of bad answers, if one was found.
     """
 
     made: date
@@ -58,6 +63,7 @@ class LogSummary:
     answers: int
     low: Trend
     below: Estimate
+    news: Result | None
 
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
@@ -74,7 +80,14 @@ def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> L
         loaded = LabelledAnswers(connection, version)
         scores = loaded.answers.scores
         below = share_of_judged(loaded.judged(~np.isnan(scores), scores < low.threshold - HALF_STEP))
-    return LogSummary(utc_now().date(), logged_values(connection, "source"), count_responses(connection), low, below)
+    return LogSummary(
+        utc_now().date(),
+        logged_values(connection, "source"),
+        count_responses(connection),
+        low,
+        below,
+        news(connection, corrected_trend(connection)),
+    )
 
 
 def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
@@ -88,6 +101,12 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         f"Report created on {log.made.day} {log.made:%b %Y}.",
         "quiet",
     )
+    if log.news is not None:
+        yield f"<h2>What changed</h2>\n<p><b>{_escaped(log.news.sentence)}</b></p>\n"
+        yield to_html(log.news.table(*SHARES))
+        for caveat in log.news.caveats:
+            yield f"<h3>What else changed in these answers at that time</h3>\n{_paragraph(caveat.text, 'quiet')}"
+            yield to_html(log.news.table(*COINCIDENCES))
     yield f'<p class="verdict"><b>Verdict.</b> {_escaped(verdict(result))}</p>\n'
     yield from _figures(result, log)
     if len(weeks) > 1:

@@ -32,16 +32,6 @@ def differing(result: Rate, figure: str) -> list[str]:
     return [name for _, name in sorted(apart)]
 
 
-def types_note(result: Rate) -> Note | None:
-    """Return which query types differ from all answers in the share of bad answers; None if there are no two types."""
-    if result.about.by != "query_type" or len(result.slices) < 2 or result.share.value is None:
-        return None
-    if apart := differing(result, "bad_answers"):
-        return note("types_differ", types=_listed(apart, lambda name: result.figure("bad_answers", name)))
-    has_interval = any(result.figure("bad_answers", name).low is not None for name in result.slices)
-    return note("types_alike" if has_interval else "types_without_interval")
-
-
 def _listed(slices: list[str], figure: Callable[[str], Estimate]) -> list[str]:
     words = [f"{name} {_with_n(figure(name))}" for name in slices[:_MOST_TYPES]]
     more = len(slices) - len(words)

@@ -5,26 +5,13 @@ from itertools import groupby
 
 from judgeboard.formats.output import Column, Columns, Format, Table, text_lines
 from judgeboard.measure.alarms import Detector, WatchResult
-from judgeboard.measure.corrected_trend import (
-    BAD_SHARE,
-    WATCH_PERIOD,
-    WATCHED_WORDS,
-    CorrectedPanel,
-    CorrectedTrend,
-    corrected_sentence,
-)
-from judgeboard.measure.samples import no_share_words
+from judgeboard.measure.changes import ERRORS
+from judgeboard.measure.corrected_trend import BAD_SHARE, WATCHED_WORDS, CorrectedPanel, CorrectedTrend
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.periods import period_words
+from judgeboard.measure.result import Result
 from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend
-from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.measure.trend_words import (
-    WOULD_HAVE_BEEN_FOUND,
-    found_note,
-    period_words,
-    power_words,
-    source_words,
-    trend_sentence,
-)
-from judgeboard.measure.window_comparison import WindowComparison, WindowLine, window_sentence
+from judgeboard.measure.window_comparison import WindowComparison, WindowLine
 from judgeboard.stats.estimates import points_words, two_decimals
 from judgeboard.text import counted, day_words
 
@@ -47,43 +34,46 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
     return Table(columns, tuple(rows))
 
 
+def changes_lines(result: Result) -> Iterator[str]:
+    """Yield the headline, the changes of each group, and the caveats."""
+    yield result.sentence
+    figures = list(dict.fromkeys(row.figure for row in result.rows))
+    for names in ([each for each in figures if each not in ERRORS], [each for each in figures if each in ERRORS]):
+        if names:
+            yield from text_lines(result.table(*names))
+    yield from (each.text for each in result.caveats)
+
+
 def trend_lines(trend: Trend, *, all_seen: bool = True) -> Iterator[str]:
-    """Yield the sentence, if ``all_seen`` answers, whose scores they are, every point, and what is left out.
+    """Yield the changes, if ``all_seen`` answers, then every point, and what is left out.
 
     Answers that are hidden may have changed, so that nothing is said of a change without them.
     """
-    words = trend_sentence(trend) if all_seen else ""
-    if words:
-        yield words
-    if source := source_words(trend):
-        yield f"{source} For the share of bad answers by labels: `judgeboard trends --corrected`."
+    if all_seen:
+        yield from changes_lines(trend.changes)
     if any(panel.points for panel in trend.panels):
         yield from text_lines(trend_table(trend, trend.panels))
-    if note := found_note(words, trend.period):
-        yield note
-    yield from _left_out_lines(trend.left_out)
+    yield from left_out_lines(trend.left_out)
 
 
 def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
-    """Yield the sentence, every point, and the periods that wait for labels."""
-    words = corrected_sentence(trend)
-    yield words
+    """Yield the changes, every point, and the periods that wait for labels."""
+    yield from changes_lines(trend.changes)
     panels = [panel for panel in trend.panels if panel.points]
     if panels:
         yield from text_lines(corrected_table(trend, panels))
-        yield evidence_sentence(trend)
-    if note := found_note(words, trend.period):
-        yield note
+        yield from (each.text for each in evidence_notes(trend))
     for panel in trend.panels:
         if panel.waiting:
             why = "a stratum has no sampled label" if panel.hidden is None else "answers are hidden from you"
             yield f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because {why}."
-    yield from _left_out_lines(trend.left_out)
+    yield from left_out_lines(trend.left_out)
 
 
-def _left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """Yield which answers no point counts, if there are any."""
     if left_out:
-        yield f"left out: {', '.join(each.words for each in left_out)}"
+        yield note("left_out", parts=[each.words for each in left_out]).text
 
 
 def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:
@@ -111,27 +101,14 @@ def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> 
 _MOST_EVIDENCE = 1_000  # more makes nobody surer
 
 
-def evidence_sentence(trend: CorrectedTrend) -> str:
-    """Return what z and evidence mean, when a change is found, and which points have neither."""
-    limits: dict[str, float] = {}
-    for query_type, monitor in trend.monitors:
-        if monitor.watched == "bad_share":
-            limits["all answers" if query_type == ALL_ANSWERS else "a query type"] = monitor.limit
-    named = len(limits) > 1
-    at = " or ".join(f"{limit:,.0f}{f' for {whose}' if named else ''}" for whose, limit in limits.items())
-    words = ["z: distance from all points before, in standard errors."]
-    if at:
-        words.append(f"A change is found when the evidence reaches {at}.")
-    acknowledged = [(panel.query_type, panel.acknowledged.get("bad_share")) for panel in trend.panels if panel.points]
-    begins = [
-        f"{query_type}: the detectors begin with {period_words(alarm.from_day, WATCH_PERIOD)}, because alarm "
-        f"{alarm.id} is acknowledged."
-        for query_type, alarm in acknowledged
-        if alarm is not None
+def evidence_notes(trend: CorrectedTrend) -> list[Note]:
+    """Return what z means, and the evidence at which a change is found."""
+    limits = [
+        note("evidence", part=name, limit=monitor.limit)
+        for name, monitor in trend.monitors
+        if monitor.watched == "bad_share"
     ]
-    if begins:
-        words += [*begins, "Earlier points have no z and no evidence."]
-    return " ".join(words)
+    return [note("z"), *limits[:2]]  # all query types have the same limit
 
 
 def evidence_words(evidence: float | None) -> str | None:
@@ -142,15 +119,10 @@ def evidence_words(evidence: float | None) -> str | None:
 
 
 def windows_lines(comparison: WindowComparison) -> Iterator[str]:
-    """Yield a sentence for each query type, and the shares in both windows."""
-    known = (line for line in comparison.lines if comparison.hidden is None or line.change.change.value is not None)
-    sentences = [window_sentence(line) for line in known]
-    if len(sentences) < len(comparison.lines) and comparison.hidden is not None:
-        yield no_share_words(comparison.hidden)
-    yield from sentences
+    """Yield the change of all answers, and the shares of each query type in both windows."""
+    yield comparison.headline.text
     yield from text_lines(windows_table(comparison))
-    if any(WOULD_HAVE_BEEN_FOUND in each for each in sentences):
-        yield '"Would have been found": a change of this size is found in 8 of 10 cases.'
+    yield note("detectable").text
 
 
 def windows_table(comparison: WindowComparison) -> Table:
@@ -161,17 +133,21 @@ def windows_table(comparison: WindowComparison) -> Table:
     columns = (
         *(Column("Query type"), Column(before, "share estimate"), Column(after, "share estimate")),
         Column("Change" if comparison.tested < 2 else f"Change (95 % CI of all {comparison.tested} together)"),
+        Column("Smallest detectable change"),
     )
-    rows = ((line.query_type, line.before, line.after, _change_words(line)) for line in comparison.lines)
+    rows = (
+        (
+            *(line.query_type, line.before, line.after, _change_words(line)),
+            None if line.change.seen is None else BAD_SHARE.size(line.change.seen),
+        )
+        for line in comparison.lines
+    )
     return Table(columns, tuple(rows))
 
 
 def _change_words(line: WindowLine) -> str | None:
     change = line.change.change
     return None if change.value is None else points_words(change, sign=True)
-
-
-DETECTABLE = f"Smallest detectable change: {power_words(WATCH_PERIOD)}."
 
 
 def detectors_table(result: WatchResult) -> Table:
@@ -192,4 +168,4 @@ def detectors_table(result: WatchResult) -> Table:
 def _detectable(detector: Detector) -> str:
     if detector.seen is not None:
         return BAD_SHARE.size(detector.seen)
-    return f"too few {'answers' if detector.measure == 'unusable' else BAD_SHARE.counts}"
+    return "too few answers"

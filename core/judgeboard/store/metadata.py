@@ -36,6 +36,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import (
     MISSING,
+    PARTS,
     FieldCondition,
     RowFilter,
     Scalar,
@@ -49,11 +50,14 @@ from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 
 MAX_INDEXED = 50  # bytes of a field's name: the name of its index contains it and has at most 63 bytes on PostgreSQL
+LENGTH = "answer length"  # characters
 NO_VALUE = "(no value)"  # the group of the answers without a field
 _LONGEST = 200
 _INDEX = "ix_metadata "
 _SAMPLE = 300  # answers whose metadata is read for names and values
-_MOST_FIELDS, _MOST_VALUES = 100, 20
+_MOST_FIELDS = 100
+MOST_GROUPS = 30
+"""So many values of a field are offered; a field with more does not divide the answers into groups."""
 _DEPTH = 4
 
 
@@ -187,11 +191,15 @@ def index_metadata(store: Store, field: str, *, drop: bool = False) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataField:
-    """A field that occurs, its frequent values as a filter names them, and whether it has an index."""
+    """A field that occurs, its frequent values as a filter names them, and whether it has an index.
+
+    ``is_group``: it divides answers into at most `MOST_GROUPS` groups, of two answers or more on average.
+    """
 
     field: str
     values: tuple[str, ...]
     indexed: bool
+    is_group: bool
 
 
 def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
@@ -207,7 +215,12 @@ def metadata_fields(connection: Connection) -> tuple[MetadataField, ...]:
             counts.setdefault(metadata_field(path), Counter())[value_text(value)] += 1
     frequent = sorted(counts, key=lambda field: (field not in indexed, -counts[field].total()))[:_MOST_FIELDS]
     return tuple(
-        MetadataField(field, tuple(value for value, _ in counts[field].most_common(_MOST_VALUES)), field in indexed)
+        MetadataField(
+            field,
+            tuple(value for value, _ in counts[field].most_common(MOST_GROUPS)),
+            field in indexed,
+            0 < len(counts[field]) <= min(MOST_GROUPS, counts[field].total() / 2),
+        )
         for field in sorted(frequent)
     )
 
@@ -224,6 +237,12 @@ def metadata_groups(connection: Connection, field: str, values: Sequence[str]) -
     return select(RESPONSE.c.id, every).where(LOGGED, or_(*matches.values())).subquery("metadata_groups")
 
 
+def part_groups(column: str) -> Subquery:
+    """Return the logged answers with a value in a column of `PARTS`: ``id`` and ``value``."""
+    value = RESPONSE.c[column]
+    return select(RESPONSE.c.id, value.label("value")).where(LOGGED, value.is_not(None)).subquery("part_groups")
+
+
 def _scalars(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
     """Yield the texts, numbers and booleans in an object that can be filtered, with their paths."""
     if isinstance(value, dict) and len(path) < _DEPTH:
@@ -238,6 +257,22 @@ def metadata_of(connection: Connection, ids: Sequence[int], fields: Sequence[str
     paths = [metadata_path(field) for field in fields]
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.extra), RESPONSE.c.id, ids)
     return {row.id: tuple(value_at(row.extra, path) for path in paths) for row in rows}
+
+
+def fields_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Scalar]]:
+    """Return the fields of answers by name: the texts that divide the log, metadata, passages, and answer length.
+
+    ``passages`` is "given" or "missing", ``answer length`` a number of characters.
+    """
+    passages = func.coalesce(cast(RESPONSE.c.passages, String()), "null").label("passages_json")
+    columns = (RESPONSE.c.id, RESPONSE.c.extra, passages, func.length(RESPONSE.c.answer).label("length"))
+    query = select(*columns, *(RESPONSE.c[name] for name in PARTS))
+    return {
+        row.id: {metadata_field(path): value_text(value) for path, value in _scalars(row.extra, ())}
+        | {name.replace("_", " "): getattr(row, name) or MISSING for name in PARTS}
+        | {"passages": "missing" if row.passages_json in {"null", "[]"} else "given", LENGTH: row.length or 0}
+        for row in rows_with(connection, query, RESPONSE.c.id, ids)
+    }
 
 
 def shown_value(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""The page Overview: five questions of a lead, each answered in a sentence with its figure and the next step."""
+"""The page Overview: the latest change, then five questions of a lead with the figure and the next step of each."""
 
 import math
 from collections import Counter
@@ -15,12 +15,13 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Table
 from judgeboard.health.failures import DAYS, Failure, failures
 from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
-from judgeboard.measure.alarms import open_alarms
-from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
+from judgeboard.measure.alarms import further_changes, open_alarms
+from judgeboard.measure.corrected_trend import CorrectedTrend
+from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.rates import NOW, Rate
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
-from judgeboard.measure.trend_words import trend_sentence
+from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,
@@ -31,13 +32,12 @@ from judgeboard.reports.lead_questions import (
     overlap_sentence,
     reading_sentence,
     trust_sentence,
-    types_note,
 )
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import JudgeDay, Overview, sum_of_days
@@ -49,13 +49,14 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, your_queues
 from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
-from judgeboard_dashboard.widgets.filters import table_switch
+from judgeboard_dashboard.widgets.filters import query_of, table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.log_figures import (
     bad_share,
     corrected_shares,
     groundedness_trend,
     judge_agreement,
+    latest_news,
     people_agreement,
     time_of_review,
 )
@@ -63,6 +64,7 @@ from judgeboard_dashboard.widgets.navigation import (
     ButtonLooks,
     Rows,
     cell_clicked,
+    filter_buttons,
     flagged,
     follow,
     open_button,
@@ -72,7 +74,7 @@ from judgeboard_dashboard.widgets.navigation import (
     start_button,
 )
 from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.tables import data_frame, figure, foot
+from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, show_rows
 from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, note, rule_words, sentence
 
 FAILED = ["unparsable", "refused", "error"]
@@ -99,7 +101,7 @@ OF_FAILURES: Mapping[str, tuple[str, str]] = {
 
 
 def overview() -> None:
-    """Show the first steps of a new database, then the five questions, then the signals of judge and users."""
+    """Show the first steps of a new database, then the news and the five questions, then the signals."""
     follow("overview", own=["table"])
     reviewer = current_reviewer()
     now = utc_now()
@@ -114,8 +116,9 @@ def overview() -> None:
         _failures(failed)
         return
     with st.container(key="overview_head", horizontal=True, vertical_alignment="center", gap="small"):
-        heading("1. How good are the answers now, and is that changing?")
+        heading("What changed")
         as_table = table_switch()
+    changed = st.container(key="news", gap="small")
     first = st.container(key="question_good", gap="small")
     second, third = stacking_columns("questions_judge", 2)
     fourth, fifth = stacking_columns("questions_today", 2)
@@ -130,8 +133,9 @@ def overview() -> None:
         further = st.container()
     rate = bad_share(version)
     with first:
+        heading("1. How good are the answers now?")
         sentence(rate.sentence)
-        changing = st.container()
+        _by_type(rate, time, as_table=as_table)
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
         judge = judge_agreement()
@@ -140,9 +144,8 @@ def overview() -> None:
     with third:
         _misses(judge, rate, time, as_table=as_table)
     shares = corrected_shares()
-    is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
-    with changing:
-        _changing(rate, shares if is_corrected else groundedness_trend(), time, as_table=as_table)
+    with changed:
+        _news(shares, as_table=as_table)
     with further:
         _worse(state, shares, nothing_failed=not failed)
     left, _ = stacking_columns("signals", 2)
@@ -150,43 +153,63 @@ def overview() -> None:
         _signals(state.quadrant, as_table=as_table)
 
 
-def _changing(rate: Rate, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
-    """Show whether the share of bad answers changes, and the query types that differ."""
-    notes = [each.text for each in (judge_share_note(rate), types_note(rate)) if each is not None]
-    sentence(" ".join(filter(None, (change_words(_change_sentence(change)), *notes))))
-    if not _plan(rate, time, key="rate_plan"):
-        trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
-        open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
-    types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
-    drawn = any(panel.points for panel in change.panels[:1])
-    left, right = stacking_columns("pictures", [1.5, 1]) if drawn and types else (st.container(), st.container())
-    if drawn:
-        with left:
+def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
+    """Show the latest change with its coincidences, or that no change is clear."""
+    latest = latest_news(shares)
+    if latest is None:
+        is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
+        change = shares if is_corrected else groundedness_trend()
+        sentence(change_words(change.changes.sentence))
+        if any(panel.points for panel in change.panels[:1]):
             _trend_picture(change, as_table=as_table)
+        open_button(
+            "Open the trend",
+            TREND if is_corrected else Rows("trends", {}),
+            key="overview_trend",
+            icon=":material/trending_up:",
+        )
+        return
+    where = from_dict(dict(latest.about.where))
+    sentence("", lead=latest.sentence)
+    left, right = stacking_columns("pictures", [1, 1])
+    with left:
+        part = [each for each in shares.panels if each.query_type in (where.query_types or (ALL_ANSWERS,))]
+        _trend_picture(replace(shares, panels=tuple(part)), as_table=as_table)
+    with right:
+        heading("Share of bad answers")
+        show_rows(latest.table(*SHARES), key="news_shares")
+        if latest.caveats:
+            heading("What else changed in these answers at that time")
+            show_rows(latest.table(*COINCIDENCES), key="news_coincidences")
+            caption(*(each.text for each in latest.caveats))
+    with st.container(key="news_actions", horizontal=True, vertical_alignment="center", gap="small"):
+        open_button("Open the answers since then", responses(where), key="news_answers", icon=":material/article:")
+        filter_buttons("news", "match", query_of(where))
+        open_button("Open the trend", TREND, key="overview_trend", icon=":material/trending_up:", type="tertiary")
+
+
+def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
+    """Show the judge's own share, the labels that are missing, and the query types."""
+    if (of_judge := judge_share_note(rate)) is not None:
+        sentence(of_judge.text)
+    _plan(rate, time, key="rate_plan")
+    types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
     if types:
-        with right:
-            heading("By query type, over the whole time" if rate.has(FIGURE, NOW) else "By query type")
-            lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
-            left_out = len(_types(rate)) - len(types)
-            _shares(
-                lines,
-                [None, *(responses(RowFilter(query_types=(name,))) for name in types)],
-                key="overview_types",
-                title="Bad answers",
-                tall=max(TALL, 26 * len(lines) + 56),
-                as_table=as_table,
-                under=(
-                    "Numbers beside the names: labels that count.",
-                    f"Agreement shows {count(left_out, 'more query type')}." if left_out else None,
-                ),
-            )
-
-
-def _change_sentence(change: CorrectedTrend | Trend) -> str:
-    """Return the sentence of *Trends* about all answers."""
-    if isinstance(change, CorrectedTrend):
-        return corrected_sentence(replace(change, panels=change.panels[:1]))
-    return trend_sentence(replace(change, panels=change.panels[:1]))
+        heading("By query type, over the whole time" if rate.has(FIGURE, NOW) else "By query type")
+        lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
+        left_out = len(_types(rate)) - len(types)
+        _shares(
+            lines,
+            [None, *(responses(RowFilter(query_types=(name,))) for name in types)],
+            key="overview_types",
+            title="Bad answers",
+            tall=max(TALL, 26 * len(lines) + 56),
+            as_table=as_table,
+            under=(
+                "Numbers beside the names: labels that count.",
+                f"Agreement shows {count(left_out, 'more query type')}." if left_out else None,
+            ),
+        )
 
 
 def _types(rate: Rate) -> list[str]:

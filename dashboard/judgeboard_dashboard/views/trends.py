@@ -1,16 +1,17 @@
-"""The page Trends: whether answers become better or worse, per query type or metadata field, by week or day."""
+"""The page Trends: whether answers become better or worse, per query type, source, model or metadata field."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_sentence
+from judgeboard.measure.changes import ERRORS
+from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.periods import Period
-from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
+from judgeboard.measure.result import Result
+from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel, Trend, trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
-from judgeboard.measure.trend_words import found_note, source_words, trend_sentence
-from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
+from judgeboard.reports.trends import corrected_table, evidence_notes, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.filters import METADATA, OWN_LABEL
 from judgeboard.store.judge_versions import StoredVersion, list_versions
@@ -28,7 +29,8 @@ from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.log_figures import corrected_shares
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.texts import caption, sentence
+from judgeboard_dashboard.widgets.tables import show_rows
+from judgeboard_dashboard.widgets.texts import capital, caption, sentence
 
 CURRENT = "Current verdicts"
 CORRECTED = "corrected"
@@ -43,12 +45,13 @@ FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "
 
 
 def trends() -> None:
-    """Show all answers, then one panel per query type, or per value of a metadata field."""
+    """Show all answers, then one panel per group of the split."""
     follow("trends", own=FIELDS)
     with reading() as connection:
         rules, known = rules_in_force(connection), metadata_fields(connection)
-        fields = [f"{METADATA}{each.field}" for each in known]
-        splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
+        fields = [f"{METADATA}{each.field}" for each in known if each.is_group]
+        splits = {capital(column.replace("_", " ")): name for name, column in SPLITS.items()}
+        splits |= dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
         asked, as_table = _filters(rules, versions, splits, criteria, own_labels)
@@ -61,11 +64,10 @@ def trends() -> None:
         return
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
-        empty_page("trends", trend_sentence(figures))
+        empty_page("trends", figures.changes.sentence)
         _left_out(figures.left_out)
         return
-    words = change_words(trend_sentence(figures))
-    _sentence(figures, words)
+    _changes(figures.changes)
     _left_out(figures.left_out)
     shown = _chosen(drawn, figures.by)
     if as_table:
@@ -73,8 +75,8 @@ def trends() -> None:
         show_points(rows, shown, key=f"trend_{figures.name}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, max(len(panel.points) for panel in drawn), found_note(words, figures.period), as_table=as_table)
-    if figures.by != QUERY_TYPE:
+    _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
+    if figures.by not in SPLITS:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
 
@@ -82,14 +84,13 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     """Show the corrected share of bad answers, of all answers and per query type."""
     shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
-        empty_page("corrected_trends", figures.missing_words("No period has enough sampled labels."))
+        empty_page("corrected_trends", figures.missing.text)
         return
-    words = change_words(corrected_sentence(figures))
-    sentence(words)
+    _changes(figures.changes)
     _left_out(figures.left_out)
     if as_table:
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
-        caption(evidence_sentence(figures), found_note(words, figures.period))
+        caption(*(each.text for each in evidence_notes(figures)))
     else:
         corrected_charts(figures, shown)
         caption(
@@ -97,7 +98,6 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
             "interval. Thin line: the judge's own share, not corrected. Grey bars and small numbers: labels. Click a "
             "point to open its answers.",
             f"Verdicts of {figures.judge}." if figures.judge else None,
-            found_note(words, figures.period),
         )
 
 
@@ -159,11 +159,18 @@ def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dic
     return choices
 
 
-def _sentence(figures: Trend, text: str) -> None:
-    # The change is bold; its figures are not.
-    lead, comma, rest = text.partition(", from ")
-    changed = figures.panels[0].change is not None and bool(comma)
-    sentence(f"from {rest}" if changed else text, lead=f"{lead}," if changed else "")
+def _changes(result: Result) -> None:
+    """Show the changes of all answers and of the groups; nothing if answers are hidden: these may have changed."""
+    if not change_words(result.sentence):
+        return
+    sentence(result.sentence)
+    if result.slices:
+        show_rows(
+            result.table(*dict.fromkeys(row.figure for row in result.rows if row.figure not in ERRORS)), key="changes"
+        )
+    if any(row.figure in ERRORS for row in result.rows):
+        show_rows(result.table(*ERRORS), key="errors")
+    caption(*(each.text for each in result.caveats))
 
 
 def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
@@ -184,7 +191,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     return [*whole, *(panel for panel in groups if panel.group in names)]
 
 
-def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bool) -> None:
+def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
     measure = figures.of_measure
     parts = [
         f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
@@ -196,7 +203,7 @@ def _caption(figures: Trend, most_points: int, note: str | None, *, as_table: bo
         "Dashed vertical line: new judge version" if figures.marks else None,
     ]
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
-    caption(None if as_table else legend, source_words(figures), note)
+    caption(None if as_table else legend)
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> None:

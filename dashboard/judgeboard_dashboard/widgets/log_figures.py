@@ -4,8 +4,10 @@ from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.corrected_trend import CorrectedTrend, corrected_trend
+from judgeboard.measure.news import news
 from judgeboard.measure.periods import Period
 from judgeboard.measure.rates import Rate, RateChoice, rate_of
+from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
@@ -49,6 +51,13 @@ def corrected_shares(period: Period = "week", judge: int | str | None = None) ->
         log_revision,
         lambda connection: corrected_trend(connection, period=period, judge=judge),
         ("corrected", period, judge, utc_now().date()),
+    )
+
+
+def latest_news(shares: CorrectedTrend) -> Result | None:
+    """Return the latest change of the corrected share of bad answers, with its coincidences; None without a change."""
+    return kept_until_new_rows(
+        log_revision, lambda connection: news(connection, shares), ("news", shares.version_id, utc_now().date())
     )
 
 

@@ -11,7 +11,6 @@ from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
 from judgeboard.measure.trend import trend
-from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
@@ -68,7 +67,7 @@ def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFix
 def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     db = blind_case(sqlite_store)
     with sqlite_store.reading() as connection:
-        sentence = trend_sentence(trend(connection))
+        sentence = trend(connection).changes.sentence
     assert run(["trends", "--db", db]) == 0
     assert sentence not in capsys.readouterr().out
     with sqlite_store.writing() as connection:

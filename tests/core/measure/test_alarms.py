@@ -18,12 +18,12 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
-from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import NOW, measure_rate
 from judgeboard.measure.sample import answers_of
-from judgeboard.measure.window_comparison import compare_windows, window_sentence
-from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
+from judgeboard.measure.window_comparison import compare_windows
+from judgeboard.reports.trends import corrected_lines, windows_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
@@ -75,7 +75,7 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     with seen.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
         windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-    assert "30 of the 160 answers are hidden" in corrected_sentence(trend)
+    assert "30 of the 160 answers are hidden" in trend.changes.sentence
     told = "\n".join(corrected_lines(trend))
     assert "random_share" not in told
     assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
@@ -102,14 +102,8 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     assert len(result.new) == 1
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
-    assert alarm_sentence(alarm) == (
-        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
-        "It rose by 40 points [31, 49]."
-    )
-    assert result.promise == (
-        "As long as nothing really changes, each figure raises at most 1 false alarm a year on average (at most 3 for "
-        "all 3 figures)."
-    )
+    assert (alarm.rate_before, alarm.rate_after) == (pytest.approx(0.1), pytest.approx(0.5))
+    assert "40 points [31, 49]" in alarm_sentence(alarm)
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
@@ -174,7 +168,7 @@ def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
 
     watch(risen, by="test", now=LATER)
     change, *_ = plan_words()
-    assert change.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from ")
+    assert change.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from ")
     assert "`judgeboard labels plan --for rate --reach 0.9 --where from=2024-11-04`" in change
     assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
 
@@ -193,15 +187,12 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     assert (alarm.measure, alarm.direction, alarm.from_day) == ("judge_error", "rose", MONDAY + 28)
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
-    words = corrected_sentence(trend)
-    ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
-    assert alarm_sentence(alarm) == (
-        "The judge's share of bad answers minus the corrected share rose in about the week of 4 Nov 2024, from 0 "
-        "points to +40 points. "
-        f"It rose by 40 points [32, 47]. {explained.sentence}"
-    )
-    assert "The judge errs differently than before (sensitivity " in words
-    assert "specificity 100 % before, 56 % [" in words
+    ((rates,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
+    assert rates.have_moved
+    assert "40 points [32, 47]" in alarm_sentence(alarm)
+    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == ["judge_errs_differently"]
+    assert trend.changes.figure("specificity_before").value == 1
+    assert trend.changes.figure("specificity_since").value == pytest.approx(0.5556, abs=1e-4)
     acknowledge(store, alarm.id, "The provider changed the model", by="cli:mara", now=LATER)
     assert watch(store, by="cli:mara", now=LATER).alarms == ()
 
@@ -218,12 +209,11 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     with store.reading() as connection:
-        words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert "The judge's share of bad answers minus the corrected share fell in about the week of 4 Nov 2024" in words
-    assert "The judge is not shown to err differently on bad or on good answers" in words
+        changes = corrected_trend(connection, now=LATER).changes
+    assert [each.code for each in changes.caveats if each.code.startswith("judge_")] == ["judge_errs_alike"]
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
-    assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
-    assert "it calls fewer answers bad" not in alarm_sentence(alarm)
+    assert alarm.direction == "fell"
+    assert "not shown to err differently" in (alarm.explanation or "")
 
 
 @on_sqlite
@@ -236,10 +226,8 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say(version, {id_: {"label": GOOD} for id_ in ids if id_ not in failed})
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
-    assert alarm_sentence(alarm) == (
-        "The share of unusable verdicts rose in about the week of 4 Nov 2024, from 0 % to 30 %. It rose by 30 "
-        "points [24, 37]."
-    )
+    assert (alarm.measure, alarm.direction, alarm.rate_before) == ("unusable", "rose", 0)
+    assert "30 points [24, 37]" in alarm_sentence(alarm)
 
 
 @on_sqlite
@@ -262,23 +250,19 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
 ) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
-    known = "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm 1, acknowledged)."
     with risen.reading() as connection:
-        trend = corrected_trend(connection, now=LATER)
-    assert corrected_sentence(trend) == (
-        f"{known} In the 5 weeks since then: too few labels to tell; only a change of 44 points or more would have "
-        "been found."
-    )
-    assert evidence_sentence(trend).endswith(
-        "All answers: the detectors begin with the week of 4 Nov 2024, because alarm 1 is acknowledged. Earlier points "
-        "have no z and no evidence."
-    )
+        changes = corrected_trend(connection, now=LATER).changes
+    assert (changes.headline.code, changes.headline.values["size"]) == ("change_unclear", "44 points")
+    (known,) = (each for each in changes.caveats if each.code == "acknowledged")
+    assert known.values == {"alarm": 1, "part": "All answers", "day": MONDAY + 28}
     fill(log, [0.1] * 5, first=MONDAY + 63)
-    later = "The share of bad answers fell in about the week of 9 Dec 2024, from 50 % ["
-    assert corrected_words(risen).startswith(f"{known} {later}")
-    with risen.reading() as connection:  # no week has ended since the change
-        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC))
-    assert corrected_sentence(early) == f"{known} No week with labels has ended since then."
+    with risen.reading() as connection:
+        later = corrected_trend(connection, now=LATER).changes
+        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC)).changes
+    assert (later.headline.code, later.headline.values["day"]) == ("bad_fell", MONDAY + 63)
+    assert known in later.caveats
+    assert early.headline.code == "change_unfindable", "no week has ended since the change"
+    assert known in early.caveats
 
 
 @on_sqlite
@@ -318,10 +302,9 @@ def test_without_a_change_the_sentence_tells_which_change_would_have_been_found(
     assert (result.new, result.alarms) == ((), ())
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
-    assert corrected_sentence(trend) == (
-        "All answers: too few labels to tell whether the share of bad answers changed in these 8 weeks. Only a change "
-        "of 25 points or more would have been found."
-    )
+    headline = trend.changes.headline
+    assert (headline.code, headline.values["span"]) == ("change_unclear", "8 weeks")
+    assert headline.values["size"] == "25 points"
 
 
 def test_a_week_with_labels_does_not_wait_for_weeks_without(sqlite_store: Store) -> None:
@@ -363,16 +346,11 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
         comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
         (line,) = comparison.lines
         assert line.change.change.value == pytest.approx(0.4)
-        assert window_sentence(line) == (
-            "All answers: the share of bad answers rose from 10 % [5, 15] to 50 % [43, 57], by 40 points [31, 49]."
-        )
+        assert (comparison.headline.code, comparison.headline.values["size"]) == ("windows_rose", "40 points [31, 49]")
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-        assert window_sentence(same.lines[0]) == (
-            "All answers: no clear change of the share of bad answers between the windows. A change of 14 points or "
-            "more would have been found."
-        )
+        assert (same.headline.code, same.headline.values["size"]) == ("no_change", "14 points")
         empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
-        assert window_sentence(empty.lines[0]) == "All answers: not available (second window: no answers)."
+        assert empty.headline.code == "windows_unknown"
         with pytest.raises(BadInput, match="ends before it begins"):
             compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
         with pytest.raises(BadInput, match="after the end of the first"):
@@ -397,21 +375,21 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
     assert (alone.change.low or 0) > 0
     assert alone.is_shown
     assert (change.change.low or 0) < 0 < (change.change.high or 0)
-    assert window_sentence(compared.lines[1]).startswith("QA: too few labels to tell whether the share of bad answers ")
+    assert not change.is_shown
     # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
     normal = NormalDist()
     power = normal.inv_cdf(0.8)
     one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (normal.inv_cdf(1 - 0.05 / 2) + power)
     assert change.seen == pytest.approx((alone.seen or 0) * one_of_four)
     (header,) = (line for line in windows_lines(compared) if line.startswith("Query type"))
-    assert header.endswith("Change (95 % CI of all 4 together)")
+    assert "Change (95 % CI of all 4 together)" in header
 
 
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
     fill(GradedLog(sqlite_store), [0.5] * 4 + [0.1] * 4)
     with sqlite_store.reading() as connection:
-        (line,) = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)).lines
-    assert " fell from 50 % [42, 58] to 10 % [5, 15], by 40 points [30, 50]." in window_sentence(line)
+        headline = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)).headline
+    assert (headline.code, headline.values["size"]) == ("windows_fell", "40 points [30, 50]")
 
 
 @on_sqlite
@@ -423,14 +401,12 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
     fill(log, [0.25] * 9, query_type="unlabelled", labelled=0)
     with store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
-    whole, *others = corrected_sentence(trend).split(". ")
-    assert whole == "All answers: too few labels to find any change of the share of bad answers in these 9 weeks"
-    assert [each.split(" in about the week")[0] for each in others[:2]] == [
-        "The share of bad answers in query type fallen fell",
-        "The share of bad answers in query type risen rose",
-    ]
-    assert others[2].startswith("Too few labels to tell for steady: only a change of ")
-    assert others[3] == "Too few labels to find any change in unlabelled."
+    changes = trend.changes
+    assert changes.headline.code == "change_unfindable"
+    assert {row.slice for row in changes.rows if row.figure == "changed"} == {"fallen", "risen"}
+    assert changes.figure("bad_since", "risen").value == pytest.approx(0.5)
+    assert changes.figure("detectable", "steady").value is not None
+    assert changes.figure("detectable", "unlabelled").reason == "too few answers"
 
 
 @on_sqlite
@@ -453,13 +429,12 @@ def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: St
     fill(log, [0.25] * 9, query_type="steady")
     watch(store, by="cli:mara", now=LATER)
     acknowledge(store, 2, "New retriever", by="cli:mara", now=LATER)
-    words = corrected_words(store)
-    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 18 % [")
-    assert (
-        "The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm "
-        "2, acknowledged). In the 5 weeks since then: too few labels to tell; only a change of "
-    ) in words
-    assert "to tell for risen" not in words, "its change is known"
+    with store.reading() as connection:
+        changes = corrected_trend(connection, now=LATER).changes
+    assert changes.headline.code == "bad_rose"
+    (known,) = (each for each in changes.caveats if each.code == "acknowledged")
+    assert known.values == {"alarm": 2, "part": "risen", "day": MONDAY + 28}
+    assert [row.slice for row in changes.rows if row.figure == "changed"] == ["all"], "only its later weeks are read"
 
 
 @on_sqlite
@@ -474,18 +449,13 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("summary", 312),
         ("list", 312),
     }
-    assert result.promise == (
-        "As long as nothing really changes, each figure of all answers raises at most 1 false alarm a year on average "
-        "(at most 3 for all 3 figures), and each figure of all query types together as many."
-    )
     shown_first = [alarm.query_type for alarm in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]
     assert "All answers" not in shown_first[1:]
     assert len(shown_first) > 1
     with store.reading() as connection:
-        words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % [")
-    assert "in query type" not in words, "all three changed as all answers did"
+        headline = corrected_trend(connection, now=LATER).changes.headline
+    assert (headline.code, headline.values["day"]) == ("bad_rose", MONDAY + 28)
 
 
 @on_sqlite
@@ -515,20 +485,20 @@ def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) 
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
     result = watch(sqlite_store, by="cli:mara", now=LATER)
     assert {each.measure for each in result.detectors} == {"unusable"}, "it needs no labels"
-    assert "No detector of the share of bad answers has data yet. Labels count if" in result.promise
+    assert "random_share" in result.promise
 
 
 def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
     log.say_all(version, log.answers(12), label=GOOD)
-    left_out = "None of these 12 answers has a time, so they are left out, and more labels do not help."
-    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
-        assert words.startswith(left_out)
-        assert "random_share" not in words
+    with sqlite_store.reading() as connection:
+        assert corrected_trend(connection, now=LATER).changes.headline.code == "no_times"
     log.say_all(version, log.answers(30, day=MONDAY), label=GOOD)
-    for words in (watch(sqlite_store, by="cli:mara", now=LATER).promise, corrected_words(sqlite_store)):
-        assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
+    with sqlite_store.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert trend.changes.headline.code == "no_labels_over_time"
+    assert [each.words for each in trend.left_out] == ["12 without a time"]
 
 
 @on_sqlite
@@ -549,13 +519,6 @@ def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
     ]
     assert [each.words for each in after.left_out] == ["2 dated before 2002", "1 dated in the future"]
     assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
-    promise = watch(store, by="cli:mara", now=LATER).promise
-    assert promise.endswith("2 answers dated before 2002 are left out. 1 answer dated in the future is left out.")
-
-
-def corrected_words(store: Store) -> str:
-    with store.reading() as connection:
-        return corrected_sentence(corrected_trend(connection, now=LATER))
 
 
 def test_the_command_exits_with_1_on_a_new_alarm_only(
@@ -567,27 +530,24 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     out, err = capsys.readouterr()
     assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
     (printed,) = re.findall(r"acknowledge alarm 1: `judgeboard (.*)`", out)
-    assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
+    assert "New alarm 1: The share of bad answers rose about 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
     assert row.endswith(" points 1 (rose)")
     assert "All answers judge's share of bad answers minus the corrected share 9 11 points –" in rows
-    assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
     assert again.startswith("Alarm 1 is open: The share")
     assert f"acknowledge alarm 1: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
     assert run(["trends", *db]) == 0
     alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
-    assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert alarm.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from 10 %")
     assert by_labels.startswith(
         "This is the share of bad answers by the judge's verdicts, corrected by labels of people."
     )
     assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
     assert run(["trends", "--corrected", *db]) == 0
-    assert capsys.readouterr().out.startswith(
-        "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % ["
-    )
+    assert capsys.readouterr().out.startswith("The share of bad answers rose about 4 Nov 2024, from 10 % [")
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
     (line,) = json.loads(capsys.readouterr().out)["lines"]

@@ -8,7 +8,6 @@ from engines import on_sqlite
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.measure.trend import Trend, trend
-from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.trends import trend_lines
 from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
@@ -80,7 +79,7 @@ def test_a_blind_reviewer_sees_no_label_of_an_open_answer(labelled: QueueCase) -
     assert [panel.n for panel in shown(labelled, "tone", labelled.mara.id).panels] == [6]
     assert [panel.n for panel in shown(labelled, "tone", labelled.jon.id).panels] == [1]
     assert [panel.n for panel in shown(labelled, "tone", labelled.ada.id).panels] == [1]  # it is finished
-    assert trend_sentence(shown(labelled, "unused")) == "No answer has the own label unused yet."
+    assert shown(labelled, "unused").changes.headline.code == "no_own_label"
 
 
 @on_sqlite

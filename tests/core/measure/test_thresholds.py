@@ -16,7 +16,7 @@ from judgeboard.domain import Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.calibration import SHOWN_SCORES, measure_calibration
 from judgeboard.measure.confident_verdicts import measure_confident_verdicts
-from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.result import Row
@@ -808,7 +808,7 @@ def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_noth
     with log.store.reading() as connection:
         with pytest.raises(NotFound, match=r"All verdicts of rag on the log are unusable\. .*--rejudge failed"):
             measure_calibration(connection)
-        trend = corrected_sentence(corrected_trend(connection))
+        trend = corrected_trend(connection).changes.sentence
     assert "All verdicts of rag on the log are unusable." in trend
     assert "No judge has judged the log yet" not in trend
 

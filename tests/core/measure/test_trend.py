@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -12,10 +11,10 @@ from engines import on_sqlite
 from graded_log import GOOD, GradedLog
 from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.notes import Note
 from judgeboard.measure.periods import Period, start_of
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
-from judgeboard.measure.trend_words import panel_caption, trend_sentence
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.filters import MeasureName
 from judgeboard.store.judge_versions import StoredVersion
@@ -28,6 +27,11 @@ MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).d
 def shown(log: GradedLog, **asked: Any) -> Trend:
     with log.store.reading() as connection:
         return trend(connection, **asked)
+
+
+def told(note: Note, *names: str) -> tuple[object, ...]:
+    """The code of a note, and some of its values."""
+    return (note.code, *(note.values[name] for name in names))  # noqa: PD011 - no frame
 
 
 def random_log(log: GradedLog) -> tuple[StoredVersion, pd.DataFrame]:
@@ -127,10 +131,6 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
         (MONDAY + 21, MONDAY + 27, 1),
     ]
     assert panel.empty == (MONDAY + 14,)
-    words = panel_caption(panel, shown(sqlite_log))
-    assert words == "6 answers judged, 2 per week. No judged answers in the week of 19 Jan 2026."
-    alone = replace(panel.points[0], estimate=replace(panel.points[0].estimate, n=1))
-    assert panel_caption(replace(panel, points=(alone,), empty=()), shown(sqlite_log)) == "1 answer judged, 1 per week."
 
 
 def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(sqlite_log: GradedLog) -> None:
@@ -141,8 +141,6 @@ def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(sql
     figures = shown(sqlite_log)
     empty = {panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels}
     assert empty == {"All answers": [3, 4], "sql": [1, 2, 3, 4], "plain": [0, 3, 4, 5]}
-    (plain,) = (panel for panel in figures.panels if panel.group == "plain")
-    assert panel_caption(plain, figures) == "4 answers judged, 2 per week. No judged answers in 4 other weeks."
 
 
 def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
@@ -152,7 +150,7 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     (panel,) = drawn.panels
     assert (panel.points, panel.n, panel.without_time) == ((), 0, 3)
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
-    assert trend_sentence(drawn).startswith("None of these 3 answers has a time.")
+    assert drawn.changes.headline.code == "no_times"
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
     assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
 
@@ -182,7 +180,7 @@ def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(sqlite
     assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
     assert [(each.reason, each.words) for each in drawn.left_out] == [("old", "12 dated before 2002")]
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
-    assert " in these 2 weeks." in trend_sentence(drawn)
+    assert told(drawn.changes.headline, "span")[1:] == ("2 weeks",)
 
 
 def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
@@ -195,8 +193,7 @@ def test_the_first_plausible_day_is_drawn(sqlite_log: GradedLog) -> None:
 
 def test_a_log_with_wrong_dates_only_says_so(sqlite_log: GradedLog) -> None:
     sqlite_log.say_all(sqlite_log.version(), sqlite_log.answers(1, day=0), quality=3)
-    words = "No answer has a plausible date: 1 answer dated before 2002 is left out."
-    assert trend_sentence(shown(sqlite_log, measure="quality")) == words
+    assert shown(sqlite_log, measure="quality").changes.headline.code == "no_plausible_date"
 
 
 @on_sqlite
@@ -305,21 +302,17 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     drawn = shown(sqlite_log)
     assert [panel.group for panel in drawn.panels] == [ALL_ANSWERS, "c", "a", "b"]
     assert [panel.change.from_day for panel in drawn.panels[:2]] == [MONDAY + 28] * 2
-    words = trend_sentence(drawn)
-    assert words.startswith(
-        "All answers: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.70 ["
-    )
-    assert (
-        " c: groundedness fell in about the week of 2 Feb 2026, from 0.87 [0.86, 0.88] to 0.37 [0.35, 0.39]. " in words
-    )
-    assert words.endswith("No clear change in a and b: a change of 0.14 or more in each would have been found.")
-    low = trend_sentence(shown(sqlite_log, measure="low_share"))
-    assert " c: the share of low groundedness rose in about the week of 2 Feb 2026, from 0 % [0, 6] to 100 %" in low
+    changes = drawn.changes
+    assert told(changes.headline, "day") == ("mean_fell", MONDAY + 28)
+    assert changes.figure("mean_before").value == pytest.approx(0.87)
+    assert changes.figure("mean_since", "c").value == pytest.approx(0.37)
+    assert {row.slice for row in changes.rows if row.figure == "changed"} == {"all", "c"}
+    low = shown(sqlite_log, measure="low_share").changes
+    assert (low.figure("share_before", "c").value, low.figure("share_since", "c").value) == (0, 1)
     later = sqlite_log.version(prompt="new")
     sqlite_log.say_all(later, sqlite_log.answers(20, day=MONDAY + 42, query_type="a"), groundedness=0.85)
-    assert " The nearest change of the judge version was two weeks later, to rag v2." in trend_sentence(
-        shown(sqlite_log)
-    )
+    (mark,) = (each for each in shown(sqlite_log).changes.caveats if each.code == "version_changed")
+    assert told(mark, "day", "judge")[1:] == (MONDAY + 42, "rag v2")
 
 
 def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log: GradedLog) -> None:
@@ -327,18 +320,13 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log:
     for week in range(12):
         sqlite_log.say_all(version, sqlite_log.answers(12, day=MONDAY + 7 * week), groundedness=0.9)
         if week == 2:
-            few = trend_sentence(shown(sqlite_log))
-            assert few == (
-                "All answers: too few answers to tell whether groundedness changed in these 3 weeks. Only a change of "
-                "0.42 or more would have been found."
-            )
-    enough = (
-        "All answers: no clear change of groundedness in these 12 weeks. A change of 0.06 or more would have been "
-        "found."
-    )
-    assert trend_sentence(shown(sqlite_log)) == enough
+            few = shown(sqlite_log).changes.headline
+            assert told(few, "size") == ("change_unclear", "0.42")
+    enough = shown(sqlite_log).changes.headline
+    assert told(enough, "size", "span") == ("no_change", "0.06", "12 weeks")
     sqlite_log.say_all(version, sqlite_log.answers(5, day=MONDAY, query_type="rare"), groundedness=0.9)
-    assert trend_sentence(shown(sqlite_log)) == f"{enough} Too few answers to find any change in rare."
+    assert shown(sqlite_log).changes.headline == enough
+    assert shown(sqlite_log).changes.figure("mean_detectable", "rare").reason == "too few answers"
 
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
@@ -363,23 +351,12 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
     seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
     assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
     assert not seen["tiny"], "a mean of about 0.5 cannot change by more than about 0.5"
-    words = trend_sentence(drawn)
-    assert words.endswith(
-        f"Too few answers to tell for large, small and smaller: only a change of {seen['large']:.2f} or more in large, "
-        f"of {seen['small']:.2f} or more in small and of {seen['smaller']:.2f} or more in smaller would have been "
-        "found. Too few answers to find any change in tiny."
-    )
-    assert "no clear change" not in words.lower(), "a change of 0.15 would not have been found"
-    fill(fourth=10, fifth=10)
-    drawn = shown(sqlite_log)
-    sizes = sorted(panel.seen for panel in drawn.panels[1:] if panel.seen)
-    assert trend_sentence(drawn).endswith(
-        f"Too few answers to tell for 5 groups: only a change of {sizes[0]:.2f} to {sizes[-1]:.2f} or more, depending "
-        "on the group, would have been found. Too few answers to find any change in tiny."
-    )
+    assert drawn.changes.headline.code == "change_unclear", "a change of 0.15 would not have been found"
+    shown_sizes = {name: drawn.changes.figure("mean_detectable", name).value for name in ("large", "small", "tiny")}
+    assert shown_sizes == pytest.approx({"large": seen["large"], "small": seen["small"], "tiny": None})
 
 
-def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedLog) -> None:
+def test_each_group_that_changed_has_its_change(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     changes = {"falls": -0.2, "falls too": -0.2, "falls deep": -0.6, "rises": 0.2}
     for week in range(10):
@@ -390,12 +367,10 @@ def test_groups_are_named_where_they_differ_from_all_answers(sqlite_log: GradedL
             sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
     drawn = shown(sqlite_log)
     assert all(panel.change for panel in drawn.panels)
-    whole, *groups = trend_sentence(drawn).split(". ")
-    assert whole.startswith("All answers: groundedness fell in about the week of 9 Feb 2026, from 0.77 [")
-    assert [each.split(" in about ")[0] for each in groups] == [
-        "falls deep: groundedness fell",
-        "rises: groundedness rose",
-    ], "the two others changed as all answers did"
+    assert drawn.changes.headline.code == "mean_fell"
+    changed = {panel.group: panel.change.direction for panel in drawn.panels if panel.change}
+    assert changed == {ALL_ANSWERS: "fell", "falls": "fell", "falls too": "fell", "falls deep": "fell", "rises": "rose"}
+    assert {row.slice for row in drawn.changes.rows if row.figure == "changed"} == {"all", *changes}
 
 
 def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log: GradedLog) -> None:
@@ -405,10 +380,11 @@ def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log
             ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
             level = 0.5 + (change if week >= 5 else 0.0)
             sqlite_log.say(version, {id_: {"groundedness": level + place % 5 / 100} for place, id_ in enumerate(ids)})
-    whole, found, *groups = trend_sentence(shown(sqlite_log)).split(". ")
-    assert whole == "All answers: no clear change of groundedness in these 10 weeks"
-    assert found.startswith("A change of 0.")
-    assert [each.split(" in about ")[0] for each in groups] == ["falls: groundedness fell", "rises: groundedness rose"]
+    changes = shown(sqlite_log).changes
+    assert changes.headline.code == "no_change"
+    for group, sign in (("falls", -1), ("rises", 1)):
+        before, since = (changes.figure(f"mean_{when}", group).value or 0 for when in ("before", "since"))
+        assert since - before == pytest.approx(sign * 0.2)
 
 
 @pytest.mark.parametrize("query_types", [("FAQ",), ("FAQ", "prices", "returns")])
@@ -426,9 +402,8 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
     groups = query_types if len(query_types) > 1 else ()
     assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
     assert all(panel.change is None for panel in drawn.panels[1:])
-    assert trend_sentence(drawn).startswith(
-        "All answers: the share of low groundedness rose in about the week of 9 Feb 2026, from 20 % ["
-    )
+    headline = drawn.changes.headline
+    assert told(headline, "day") == ("share_rose", MONDAY + 35)
 
 
 def test_the_query_types_share_one_false_alarm_and_all_answers_have_their_own() -> None:
@@ -480,7 +455,7 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sq
 def test_nothing_judged_is_an_empty_trend_with_the_next_command(log: GradedLog) -> None:
     drawn = shown(log)
     assert (drawn.judge, drawn.panels) == (None, ())
-    assert trend_sentence(drawn) == "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
+    assert drawn.changes.headline.code == "not_judged"
 
 
 def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLog) -> None:
@@ -508,7 +483,8 @@ def test_the_day_of_a_change_is_an_estimate_with_its_year(sqlite_log: GradedLog)
         ids = sqlite_log.answers(12, day=MONDAY + day)
         score = 0.9 if day < 8 else 0.2
         sqlite_log.say(version, {each: {"groundedness": score + index / 1000} for index, each in enumerate(ids)})
-    assert " groundedness fell on about 13 Jan 2026, from 0.91 " in trend_sentence(shown(sqlite_log, period="day"))
+    headline = shown(sqlite_log, period="day").changes.headline
+    assert told(headline, "day") == ("mean_fell", MONDAY + 8)
 
 
 @pytest.mark.parametrize("indexed", [False, True])
@@ -539,13 +515,26 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, i
     assert [each.words for each in shown(log, by="metadata.user.tenant").left_out] == ["1 without a time"]
 
 
+@pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
+def test_a_trend_by_a_text_of_the_log_opens_exactly_its_answers(log: GradedLog, by: str, names: set[str]) -> None:
+    version = log.version()
+    for model in ("small", "large", None):
+        log.say_all(version, log.answers(3, day=MONDAY, generator_model=model), groundedness=0.5, quality=3)
+    for measure in MEASURES:
+        drawn = shown(log, measure=measure, by=by)
+        assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *names}
+        for panel in drawn.panels:
+            assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
+        assert sum(each.n for each in drawn.left_out if each.reason == "other_value") == (3 if by == "model" else 0)
+
+
 def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
-    for number in range(25):
+    for number in range(35):
         ids = sqlite_log.answers(1, day=MONDAY, metadata={"session": f"s{number}"})
         sqlite_log.say_all(version, ids, groundedness=0.5)
     drawn = shown(sqlite_log, by="metadata.session")
-    assert len(drawn.panels) == 1 + 20
+    assert len(drawn.panels) == 1 + 30
     assert [each.words for each in drawn.left_out] == ["5 with other values"]
     with pytest.raises(BadInput, match="not 'mood'"):
         shown(sqlite_log, by="mood")

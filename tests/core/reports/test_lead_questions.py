@@ -7,9 +7,7 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.notes import note
 from judgeboard.measure.rates import Rate, measure_rate
-from judgeboard.measure.result import ALL
 from judgeboard.reports.lead_questions import (
     beside_people,
     differing,
@@ -18,7 +16,6 @@ from judgeboard.reports.lead_questions import (
     overlap_sentence,
     reading_sentence,
     trust_sentence,
-    types_note,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.strata import ReviewTime
@@ -41,17 +38,11 @@ def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> Rate:
 def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(log: GradedLog) -> None:
     rate = rate_with(log, {"low": 2, "middle": 18, "high": 40})
     assert differing(rate, "bad_answers") == ["high", "low"]
-    of_types = types_note(rate)
-    assert of_types is not None
-    assert [each.split()[0] for each in of_types.values["types"]] == ["high", "low"]
 
 
 def test_types_that_are_alike_do_not_differ(log: GradedLog) -> None:
     rate = rate_with(log, {"one": 15, "two": 18})
-    assert types_note(rate) == note("types_alike")
-    assert types_note(replace(rate, rows=tuple(each for each in rate.rows if each.slice != "two"))) is None
-    no_interval = tuple(each if each.slice == ALL else replace(each, low=None, high=None) for each in rate.rows)
-    assert types_note(replace(rate, rows=no_interval)) == note("types_without_interval")
+    assert differing(rate, "bad_answers") == []
 
 
 def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:

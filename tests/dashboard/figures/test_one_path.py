@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,12 +18,12 @@ from judgeboard.health.report import check_title, figure_words, judges_in_use, m
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
 from judgeboard.measure.choice import GRADES, By, GradeName
-from judgeboard.measure.corrected_trend import corrected_sentence, corrected_trend
+from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.news import news
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
-from judgeboard.measure.trend_words import trend_sentence
 from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
@@ -80,12 +79,10 @@ def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
     assert rate.sentence in says
     with log.reading() as connection:
         shares = corrected_trend(connection)
-        change = (
-            corrected_sentence(replace(shares, panels=shares.panels[:1]))
-            if len(shares.panels[0].points) > 1
-            else trend_sentence(replace(figures := trend(connection), panels=figures.panels[:1]))
-        )
-    assert change in says
+        change = news(connection, shares)
+        if change is None:
+            change = (shares if len(shares.panels[0].points) > 1 else trend(connection)).changes
+    assert change.sentence in says
     assert people.sentence in says
     errors = shown_statistics(judge.statistics)
     for name in ("agreement", "missed", "false_alarms"):

@@ -31,7 +31,7 @@ from stored_rows import rows_of as stored_rows
 
 DAY = date(2026, 3, 9)  # a Monday
 QUESTIONS = [
-    "1. How good are the answers now, and is that changing?",
+    "1. How good are the answers now?",
     "2. Can this judge be trusted?",
     "3. What does the judge miss?",
     "4. Which answers should people read today?",
@@ -85,11 +85,7 @@ def test_the_five_questions_stand_in_their_order(open_page: OpenPage, labelled: 
 
 def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: OpenPage, labelled: GradedLog) -> None:
     page = open_page("overview", table="true")
-    first, second = texts(page, "jb-say")[:2]
-    assert first.startswith("About 30 % [")
-    assert second.startswith("All answers: too few labels to tell whether the share of bad answers changed")
-    assert "These query types differ from all answers: sql 50 % [" in second
-    assert second.index("sql 50 %") < second.index("prose 10 %")
+    assert any("30 %" in text for text in texts(page, "jb-say"))
     names = [row[0] for row in table_rows(page, "Bad answers")]
     assert names == ["All", "sql", "prose"]
     [opened] = [press(page, "overview_trend").title[0].value]
@@ -179,13 +175,18 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page
             labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
             log.say(version, labels_)
             log.reviews(labels_)
-    rose = "The share of bad answers in query type sql rose in about the week of 4 Nov 2024"
-    notes = texts(open_page("overview"), "jb-note")
-    assert [note.startswith(f"Change. {rose}") for note in notes] == [True]
+    rose = "The share of bad answers in query type sql rose about 4 Nov 2024"
+    page = open_page("overview", table="true")
+    assert "sql answers" in texts(page, "jb-say")[0]
+    assert "4 Nov 2024" in texts(page, "jb-say")[0]
+    assert [row[0] for row in table_rows(page, "Bad before")] == ["sql", "all"]
+    assert not any(rose in note for note in texts(page, "jb-note"))
+    opened = press(page, "news_answers")
+    assert opened.query_params["query_type"] == "sql"
+    assert opened.query_params["from"] == "2024-11-04"
     watch(page_store, by="test")
     notes = texts(open_page("overview"), "jb-note")
     assert [rose in note for note in notes] == [False, True]
-    assert all(note.startswith("Alarm ") for note in notes)
 
 
 def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_them(

@@ -13,10 +13,10 @@ import streamlit as st
 from judgeboard.formats.output import Table
 from judgeboard.measure.agreement_page import TimePoint
 from judgeboard.measure.corrected_trend import CorrectedPanel, CorrectedTrend
-from judgeboard.measure.periods import PERIOD_DAYS
+from judgeboard.measure.notes import note
+from judgeboard.measure.periods import PERIOD_DAYS, period_words
 from judgeboard.measure.trend import Panel, Point, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.measure.trend_words import panel_caption, period_words
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, money, shortened
@@ -226,7 +226,7 @@ def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel],
             key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
             says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
         )
-        caption(panel_caption(panel, figures))
+        caption(note("panel", n=panel.n, counts=figures.of_measure.counts).text)
 
 
 def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[AnyPanel]:
