@@ -40,7 +40,6 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]
 def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -> None:
     page = reviewer("Lead")
     page.goto("/agreement")
-    expect(page.locator(".jb-rate")).to_contain_text("is not known yet")
     page.get_by_role("button", name="Plan the labels").click()
     expect(
         page.get_by_text("will probably show the share of bad answers to about ±6.9 percentage points")
@@ -81,7 +80,7 @@ def review_the_others(case: QueueCase) -> None:
 
 
 def rate_of(page: Page) -> tuple[int, ...]:
-    line = page.locator(".jb-rate")
+    line = page.locator(".jb-say").filter(has_text="of all answers are bad")
     expect(line).to_contain_text("200 labels, 600 answers with a usable verdict")
     words = re.match(r"About (\d+) % of all answers are bad \(95 % CI (\d+)–(\d+) %\)", line.inner_text())
     assert words is not None, line.inner_text()

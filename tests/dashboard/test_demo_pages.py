@@ -41,10 +41,11 @@ def test_every_page_of_the_tour_shows_data(open_page: OpenPage, name: str) -> No
 
 
 def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
-    captions = " ".join(texts(open_page("agreement", reviewer="Lea"), "jb-cap"))  # no answers are hidden from Lea
+    # No answers are hidden from Lea.
+    captions = " ".join(texts(open_page("agreement", reviewer="Lea", all="true"), "jb-cap"))
     assert captions.count("people tied (2)") == 1
     assert "No line" not in captions, "a weighted figure without an interval has no point"
-    named = "not available for sql (24 flagged answers that the judge calls good have 9 labels, at least 10 needed)."
+    named = "sql: 24 flagged answers that the judge calls good have 9 labels, at least 10 needed."
     assert captions.count(named) == 1, "the reason stands under the chart, which has no room for it"
 
 

@@ -161,14 +161,27 @@ def pairs(
 
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
-    from judgeboard.measure.pair_report import group_lines, ranking_lines, report_sentence
+    from judgeboard.formats.output import text_lines
+    from judgeboard.measure.notes import note
+    from judgeboard.measure.pair_report import (
+        ALL,
+        correlations_table,
+        figures_table,
+        group_notes,
+        models_table,
+        outcomes_table,
+        report_note,
+    )
 
     account = report.account
-    yield report_sentence(report)
+    yield report_note(report).text
+    if report.judge is not None and report.unusable_as != "drop":
+        yield note(f"unusable_{report.unusable_as}", n=account.unparsable).text
     if account.run_id is not None:
         yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {account.cost_words}"
     yield from stopped_lines(account)
-    for group in report.groups:
-        yield from group_lines(group)
-    for ranking in report.rankings:
-        yield from ranking_lines(ranking)
+    groups, rankings = report.groups, report.rankings
+    yield from dict.fromkeys(each.text for group in groups for each in group_notes(group) if group.slice == ALL)
+    for table in (outcomes_table(groups), figures_table(groups), models_table(rankings), correlations_table(rankings)):
+        if table.rows:
+            yield from ("", *text_lines(table))

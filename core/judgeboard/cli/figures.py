@@ -192,21 +192,19 @@ def stats_command() -> None:
     Counts responses, reviews, judgments and flags. The same data gives the same JSON, byte for byte.
     """
     from judgeboard.formats.output import text_lines
+    from judgeboard.measure.notes import note
     from judgeboard.reports.stats import (
         agreement_tables,
-        agreement_words,
-        flags_sentence,
         flags_table,
         judgments_table,
-        left_out_lines,
+        left_out_table,
         measure_log,
-        stats_words,
+        missing_intervals,
+        stats_notes,
     )
 
     stats = measure_log(options.seen(options.open_store()))
-    lines = [*stats_words(stats)]
-    for table in (judgments_table(stats), flags_table(stats)):
+    lines = [note("log", responses=stats.responses, reviews=stats.reviews).text]
+    for table in (judgments_table(stats), flags_table(stats), *agreement_tables(stats), left_out_table(stats)):
         lines += ["", *text_lines(table)] if table.rows else []
-    lines += filter(None, [flags_sentence(stats)])
-    lines += [line for table in agreement_tables(stats) if table.rows for line in ("", *text_lines(table))]
-    options.show(stats, [*lines, *agreement_words(stats), *left_out_lines(stats)])
+    options.show(stats, [*lines, *missing_intervals(stats), *(each.text for each in stats_notes(stats))])

@@ -6,13 +6,12 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import unweighted, weighted_labels
-from judgeboard.measure.agreement_result import for_all, judge_statistics
+from judgeboard.measure.agreement_result import answers_words, for_all, judge_statistics
 from judgeboard.measure.all_answers import in_all_answers
 from judgeboard.measure.ratings import AnswerRatings
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +33,10 @@ class AgreedWithPeople:
 
 
 def described_words(estimate: Estimate, answers: int | None) -> str:
-    """Return ", in all 1,103 answers" or ", on the 176 graded answers, which are no random sample"; or "" for none."""
+    """Return " on all 1,103 judged answers" or " on 176 graded answers"; an empty text without a figure."""
     if estimate.value is None:
         return ""
-    if answers is not None:
-        return f", in all {counted(answers, 'answer')}"
-    return f", on the {counted(estimate.n, 'graded answer')}, which are no random sample"
+    return f" on {answers_words(estimate.n, answers)}"
 
 
 def agreed_with_people(

@@ -11,24 +11,21 @@ from sqlalchemy import Connection
 from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement_notes import (
-    comparable_sentence,
     compared_with,
     correlated_judges,
-    judge_sentence,
+    judge_caveats,
+    judge_headline,
     luck,
-    notes,
-    notes_on_people,
     nothing_to_compare,
-    order_sentence,
+    order_note,
     other_grades,
-    people_sentence,
-    unusable_sentence,
+    people_caveats,
 )
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
-    Note,
     Statistics,
+    answers_words,
     for_all,
     headline_name,
     judge_statistics,
@@ -51,6 +48,7 @@ from judgeboard.measure.choice import (
     Unit,
     slices_of,
 )
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.pair_ratings import PairRatings
 from judgeboard.measure.ratings import (
     AnswerRatings,
@@ -60,7 +58,6 @@ from judgeboard.measure.ratings import (
     are_related,
     combined_as,
     labels_by_notice,
-    person_grades,
     unjudged_answers,
 )
 from judgeboard.measure.repeats import of_repeats
@@ -82,8 +79,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
-from judgeboard.store.verdicts import current_verdicts
-from judgeboard.text import counted
 
 Source = AnswerRatings | PairRatings
 
@@ -218,42 +213,35 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
         )
     twice, gold = source.rated_twice(), source.gold(rated.ids)
     slices = tuple(_slices_of_raters(choice, source, rated))
-    caveats = notes_on_people(
-        rated,
-        result,
-        picked=source.picked,
-        things=choice.things,
-        luck=luck(slices, choice.by, "alpha"),
-    )
+    caveats = people_caveats(rated, statistics, picked=source.picked, luck=luck(slices, choice.by, "alpha"))
     left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
         result,
         aspect=source.aspect,
         title="people",
-        sentence=people_sentence(result, choice.things, "people") + _other_grades_of_people(source, result.n),
         left_out={reason: n for reason, n in left_out.items() if n},
         statistics=statistics,
         rater_pairs=pairs,
         self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
         against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
         slices=slices,
-        notes=(*caveats, *_other_grades(source)),
+        caveats=tuple(caveats),
+        next=(*_other_grades(source), *_other_grades_of_people(source, result.n)),
     )
 
 
-def _other_grades_of_people(source: Source, n: int) -> str:
-    """Return which grades two people gave to the same answers, if no answer has the chosen grade by two people."""
+def _other_grades_of_people(source: Source, n: int) -> Iterator[Note]:
+    """Yield which grades two people gave to the same answers, if no answer has the chosen grade by two people."""
     if n or isinstance(source, PairRatings):
-        return ""
-    counts: dict[str, int] = {}
+        return
+    grades = []
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
         other = PairSource(asked.connection, asked.counted.of_everybody(), name)
-        counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
-    known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
-    if not known:
-        return ""
-    return f" Two people or more rated {' and '.join(known)}: choose it with --grade."
+        if (AnswerRatings(other, name).people().ratings.per_item >= 2).any():
+            grades.append(name)
+    if grades:
+        yield note("choose_grade", grades=grades)
 
 
 def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -269,21 +257,15 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
         raise NotFound("no judge version has a usable verdict of this kind")
     result = of_raters(choice, rated.ratings)
     slices = tuple(_slices_of_raters(choice, source, rated))
-    in_orders = choice.unit == "pairs"
-    sentence = people_sentence(result, "comparisons" if in_orders else choice.things, "judge versions")
     left_out = source.left_out_of_judges(versions, rated)
     return replace(
         result,
         aspect=source.aspect,
         title="judges",
         judge_versions=measured_versions(each for each in versions if each.title in rated.ratings.raters),
-        sentence=f"{sentence} A comparison is a pair in one order of its answers." if in_orders else sentence,
         left_out={reason: n for reason, n in left_out.items() if n},
         slices=slices,
-        notes=(
-            *_correlated(choice, source, combinations(versions, 2)),
-            *luck(slices, choice.by, "alpha"),
-        ),
+        caveats=(*_correlated(source, combinations(versions, 2)), *luck(slices, choice.by, "alpha")),
     )
 
 
@@ -296,7 +278,7 @@ def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRating
 
 
 class _JudgeFigures:
-    """The figures of a judge version with people; ``only`` limits the statistics, then there are no sentences.
+    """The figures of a judge version with people; ``only`` limits the statistics.
 
     Figures are of all answers where the labels came by known chances (``in_all``), else of the graded ones.
     """
@@ -324,30 +306,29 @@ class _JudgeFigures:
         self._of_pairs, self._graded = for_all(of_graded, self._in_all)
 
     def whole(self, of_slices: Collection[str] | None) -> AgreementResult:
-        """Return the figures with notes; ``of_slices`` limits the statistics of slices."""
+        """Return the figures with caveats; ``of_slices`` limits the statistics of slices."""
         result = self.result(of_slices)
         choice, source, version, answers = self._choice, self._source, self._version, self._answers
-        caveats = notes(
-            version.title,
+        caveats = judge_caveats(
             self._of_pairs,
             self._compared,
-            things=choice.things,
             in_all=self._in_all,
             cut_at=None if answers is None else answers.source.cuts.words,
             picked=no_ints() if result.graded else source.picked,
             judged_again=() if answers is None else judged_again(source.connection, version.id),
-            correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
+            correlated=_correlated(source, ((version, each) for each in source.versions)),
             luck=luck(result.slices, choice.by, headline_name(self._compared.scale)),
         )
         return replace(
             result,
             anchoring={} if answers is None else answers.anchoring(version),
             notices=labels_by_notice(answers.source) if answers is not None and answers.grade == "label" else (),
-            notes=(*caveats, *_other_grades(source), *self._other_versions()),
+            caveats=(*self._caveats_of_orders(), *caveats),
+            next=(*self._next(result.unjudged), *_other_grades(source), *self._other_versions()),
         )
 
     def result(self, of_slices: Collection[str] | None) -> AgreementResult:
-        """Return the figures without notes."""
+        """Return the figures without caveats."""
         choice, source, in_all = self._choice, self._source, self._in_all
         unjudged = None
         if self._answers is not None and self._only is None:
@@ -365,7 +346,7 @@ class _JudgeFigures:
             unusable=None if of_answers else choice.unusable,
             title=self._version.title,
             judge_versions=measured_versions([self._version]),
-            sentence=self._sentence(unjudged) if self._only is None else "",
+            headline=self._headline(),
             n=self._of_pairs.n,
             answers=None if in_all is None else in_all.described,
             graded=self._graded,
@@ -439,35 +420,38 @@ class _JudgeFigures:
             slices[inside] = name
         return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
 
-    def _sentence(self, unjudged: UnjudgedAnswers | None) -> str:
-        choice, statistics, comparisons = self._choice, self._of_pairs, self._compared.comparisons
+    def _headline(self) -> Note:
+        statistics, answers = self._of_pairs, self._answers
+        if statistics.n == 0 and answers is not None and self._only is None:
+            return nothing_to_compare(answers.source, self._version, answers.grade)
+        described = None if self._in_all is None else self._in_all.described
+        single = "graded answer" if answers is not None else "graded pair"
+        on = answers_words(statistics.n, described, "grade" if self._human == "each" else single)
+        return judge_headline(statistics, on)
+
+    def _caveats_of_orders(self) -> Iterator[Note]:
+        """Yield how pairs count whose verdicts differ with the order, and unusable verdicts."""
+        comparisons, choice = self._compared.comparisons, self._choice
+        if comparisons is None or comparisons.orders is None:
+            return
+        yield from order_note(comparisons.orders.changed_with_order(), choice.inconsistent)
+        unusable = int((comparisons.orders.verdicts == NONE).sum())
+        if unusable and choice.unusable != "drop":
+            yield note(f"unusable_{choice.unusable}", n=unusable)
+
+    def _next(self, unjudged: UnjudgedAnswers | None) -> Iterator[Note]:
+        """Yield what gives figures if the judge has not judged enough of the graded answers."""
         if unjudged is not None:
-            return unjudged.sentence(statistics.n)
-        if statistics.n == 0 and self._answers is not None:
-            return nothing_to_compare(self._answers.source, self._version, self._answers.grade)
-        each = f"grades of {choice.things} by people"
-        agreed = judge_sentence(
-            statistics,
-            each if self._human == "each" else f"{choice.things} that people graded",
-            self._in_all,
-            self._graded,
-        )
-        orders = None if comparisons is None else comparisons.orders
-        if orders is None:
-            return agreed
-        changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
-        unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
-        return " ".join(filter(None, (changed, agreed, unusable)))
+            yield note("judge_graded", title=unjudged.title, n=unjudged.answers)
+            if unjudged.other is not None:
+                title, pairs = unjudged.other
+                yield note("choose_version", title=title, n=pairs)
 
     def _other_versions(self) -> Iterator[Note]:
         """Yield the other judge versions if none was named."""
-        others = ", ".join(each.title for each in self._source.versions if each.id != self._version.id)
+        others = [each.title for each in self._source.versions if each.id != self._version.id]
         if others and not self._choice.judge_versions:
-            yield Note(
-                "other_versions",
-                f"These figures are for {self._version.title}, the default. For another judge, use --judge-version: "
-                f"{others}.",
-            )
+            yield note("other_versions", title=self._version.title, others=others)
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
@@ -523,37 +507,22 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
     elif known:
         version = known[0]
     else:
-        why = "".join(f": {note.text.removesuffix('.')}" for note in _other_grades(source))
-        if isinstance(source, AnswerRatings) and comparable_sentence(source.source, None) is not None:
-            raise NotFound(nothing_to_compare(source.source, None, source.grade))
-        if isinstance(source, AnswerRatings) and (n := _tied(source)):
-            tied = "the only answer" if n == 1 else f"all {n:,} answers"
-            raise NotFound(
-                f"people tied on {tied} that they graded and a judge judged, so there is no {source.grade} to compare "
-                "with. To decide: the page Conflicts"
-            )
-        if isinstance(source, AnswerRatings) and not why:
-            why = ". To see which answers people should label: `judgeboard labels rate`"
-        raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
+        if isinstance(source, AnswerRatings):
+            reason = nothing_to_compare(source.source, None, source.grade)
+            if reason.code != "nothing_in_common":
+                raise NotFound(reason.text)
+        raise NotFound(
+            f"no judge version has a verdict on {choice.things} that people graded; ties do not count: see the page "
+            "Conflicts. To see which answers to label: `judgeboard labels rate`"
+        )
     return version
 
 
-def _tied(source: AnswerRatings) -> int:
-    """Return the number of answers with a verdict on which people tied."""
-    asked = source.source
-    graded = person_grades(asked.reviews, source.grade, asked.counted.reviewer_id)
-    tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
-    judged = current_verdicts(asked.connection, of_reviewed=True)
-    return len(np.intersect1d(tied, judged.response_ids))
-
-
-def _correlated(
-    choice: AgreementChoice, source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
-) -> Iterator[Note]:
+def _correlated(source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]) -> Iterator[Note]:
     """Yield the note on unrelated judge versions that agree more with each other than with people."""
     known = {each.id: (each.title, source.compared(each)) for each in source.versions}
     judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
-    return correlated_judges(judges, source.unit, source.human, choice.things)
+    return correlated_judges(judges, source.unit, source.human)
 
 
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:

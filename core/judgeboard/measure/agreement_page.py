@@ -13,7 +13,6 @@ from judgeboard.measure.agreement_notes import nothing_to_compare, other_grades
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
-    Note,
     headline_name,
     judge_statistics,
     slice_of,
@@ -95,22 +94,29 @@ class TimePoint:
 
 @dataclass(frozen=True, slots=True)
 class AgreementPage:
-    """One judge version on one grade; ``version`` and ``result`` are None without rating pairs.
+    """One judge version on one grade; ``version`` is None without rating pairs.
 
-    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics. ``differing``
-    counts people's reasons for differing from the judge (None if the page has a filter).
+    The slices of ``result`` have only the headline statistic; measuring ``choice`` gives all statistics.
     """
 
     grade: GradeName
     version: StoredVersion | None
     choice: AgreementChoice
-    result: AgreementResult | None
-    sentence: str
-    notes: tuple[Note, ...]
+    result: AgreementResult
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementDetails:
+    """What stands beside the figures of a judge version: all versions on the same answers, and the weeks.
+
+    ``without_time`` counts answers of no week. ``differing`` counts people's reasons for differing from the judge (None
+    if the page has a filter).
+    """
+
     same_answers: SameAnswers
-    over_time: tuple[TimePoint, ...] = ()
-    without_time: int = 0
-    differing: WhyCounts | None = None
+    over_time: tuple[TimePoint, ...]
+    without_time: int
+    differing: WhyCounts | None
 
 
 def agreement_page(
@@ -118,35 +124,37 @@ def agreement_page(
 ) -> AgreementPage:
     """Return the data of the page for a judge version (default: the primary judge's newest with rating pairs)."""
     ratings = AnswerRatings(source, grade)
-    versions = ratings.versions
-    chosen = next((version for version in versions if version_id in {None, version.id}), None)
-    choice = AgreementChoice(
-        judge_versions=() if chosen is None else (chosen.id,),
-        grade=grade,
-        counted=source.counted,
-        by=by,
-    )
+    chosen = next((version for version in ratings.versions if version_id in {None, version.id}), None)
+    versions = () if chosen is None else (chosen.id,)
+    choice = AgreementChoice(judge_versions=versions, grade=grade, counted=source.counted, by=by)
     if chosen is None:
-        notes = tuple(other_grades(source.reviews, grade, source.counted.reviewer_id))
-        same = same_answers(ratings, versions)
-        sentence = nothing_to_compare(source, None, grade)
-        return AgreementPage(grade, None, choice, None, sentence, notes, same)
-    result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
-    pairs = source.pairs(chosen.id, grade)
+        result = AgreementResult(
+            of="judge",
+            unit="responses",
+            grade=grade,
+            headline=nothing_to_compare(source, None, grade),
+            n=0,
+            statistics={},
+            next=tuple(other_grades(source.reviews, grade, source.counted.reviewer_id)),
+        )
+    else:
+        result = agreement_of(source.connection, choice, ratings, of_slices=(headline_name(ratings.scale),))
+    return AgreementPage(grade, chosen, choice, result)
+
+
+def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetails:
+    """Return what stands beside the figures of the page's judge version."""
+    ratings, chosen = AnswerRatings(source, page.grade), page.version
+    if chosen is None:
+        return AgreementDetails(same_answers(ratings, ratings.versions), (), 0, None)
+    pairs = source.pairs(chosen.id, page.grade)
     timed = pairs.at(pairs.days >= 0)
-    return AgreementPage(
-        grade,
-        chosen,
-        choice,
-        result,
-        result.sentence,
-        result.notes,
-        same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
+    reasons = why_counts(source.connection) if source.matching is None else []
+    return AgreementDetails(
+        same_answers(ratings, sorted(ratings.versions, key=lambda version: version != chosen), page.result),
         over_time(timed, source.counted.human),
         pairs.n - timed.n,
-        next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
-        if source.matching is None
-        else None,
+        next((each for each in reasons if each.version_id == chosen.id), None),
     )
 
 

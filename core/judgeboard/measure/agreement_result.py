@@ -1,19 +1,20 @@
-"""The result of measuring agreement: its type, its statistics, and their words."""
+"""The result of measuring agreement: its type and its statistics."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from types import MappingProxyType
 from typing import Any
 
 from judgeboard.domain import Estimate
-from judgeboard.measure.all_answers import InAllAnswers, ToLabel, all_answers_words
+from judgeboard.measure.all_answers import InAllAnswers, ToLabel
 from judgeboard.measure.choice import AgreementChoice, By, Of, Unit
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import Comparisons, NoticeLabels, RatingPairs, UnjudgedAnswers, grouping_of
+from judgeboard.measure.words import LEFT_OUT
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard.stats.estimates import complement
+from judgeboard.stats.estimates import MIN_PAIRS, complement
 from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics, Pairs, PairStatistics, statistics_of
@@ -27,43 +28,9 @@ from judgeboard.stats.rater_agreement import (
 from judgeboard.stats.rates import STATISTICS_OF_ALL
 from judgeboard.stats.ratings import Human, Ratings, Scale
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.text import counted
 
 Statistics = dict[str, Estimate]
-
-_LEFT_OUT = {
-    "hidden": "hidden from you until you have reviewed them blind",
-    "ties": "people tied",
-    "only_gold": "graded by a lead only",
-    "prompt_examples": "examples in a judge's prompt",
-    "develop": "develop answers, whose labels made a judge's prompt",
-    "without_verdict": "no usable verdict of this judge version",
-    "inconsistent": "contradictory verdicts in the two orders",
-    "unusable": "unusable verdict",
-    "few_usable": "fewer than two usable verdicts",
-    "one_person": "rated by one person only",
-    "revealed": "reviewed only after other verdicts were shown",
-    "one_judge": "judged by one judge only",
-    "incomplete": "no usable verdict in some repeat",
-    "no_value": "no usable verdict in any repeat",
-    "labelled_but_judged_by_one": "judged by one version only",
-    "not_judged": "not judged by this version",
-    "labels_not_judged": "labelled, but not judged",
-    "unsure": "people were unsure",
-    "skipped": "people skipped them",
-    "extras": "labels that are not known to be a random sample",
-    "extras_of_differing": "labels that are not known to be a random sample, of the answers on which they differ",
-    "without_score": "no score of the judge",
-    "more_often_labelled": "labels of kinds of answers that are labelled more often, when a threshold is chosen",
-}
-"""Why answers are left out, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A caveat for the reader; ``code`` names its kind, ``text`` is the sentence."""
-
-    code: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +121,7 @@ class AgreementResult:
     where: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     judge_versions: tuple[MeasuredVersion, ...] = ()
-    sentence: str = ""
+    headline: Note
     n: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     statistics: Statistics
@@ -175,7 +142,8 @@ class AgreementResult:
     slices: tuple[AgreementSlice, ...] = ()
     anchoring: Mapping[str, Estimate] = field(default_factory=dict)
     notices: tuple[NoticeLabels, ...] = ()
-    notes: tuple[Note, ...] = ()
+    caveats: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()
 
     @property
     def whole(self) -> AgreementSlice:
@@ -193,12 +161,9 @@ class AgreementResult:
         return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
 
     @property
-    def incomparable_sentence(self) -> str | None:
-        """Why the figures of the slices cannot be compared, if people chose the graded answers; None if they can."""
-        has_unweighted = any(not each.weighted for each in self.slices)
-        if self.answers is not None or self.to_label is None or not has_unweighted:
-            return None
-        return "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
+    def sentence(self) -> str:
+        """The headline in words."""
+        return self.headline.text
 
     @property
     def left_out_sentence(self) -> str | None:
@@ -206,50 +171,20 @@ class AgreementResult:
         return left_out_sentence(self.left_out)
 
 
+def answers_words(n: int, answers: int | None, thing: str = "graded answer") -> str:
+    """Return what figures describe: "all 442 judged answers", or the graded ones alone ("146 graded answers")."""
+    return counted(n, thing) if answers is None else f"all {counted(answers, 'judged answer')}"
+
+
 def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
     """Return what was left out, for counts by reason; None if there are none."""
-    words = {reason: (_LEFT_OUT[reason], n) for reason, n in left_out.items()}
-    labelled = left_out.get("labels_not_judged", 0)
-    if labelled and "not_judged" in left_out:  # labelled answers are among those that are not judged
-        del words["labels_not_judged"]
-        return left_out_words(words.values(), {_LEFT_OUT["not_judged"]: f"of these, {labelled:,} have a label"})
-    return left_out_words(words.values())
+    return left_out_words((LEFT_OUT[reason], n) for reason, n in left_out.items())
 
 
-def all_or_graded(answers: int | None, hidden: int = 0) -> str:
-    """Return the answers that figures describe: "graded answers alone", or all with a usable verdict."""
-    return "graded answers alone" if answers is None else all_answers_words(answers, hidden)
-
-
-def described_words(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str:
-    """Return which answers the figures of the whole and of its slices describe."""
-    answers = result.answers
-    others = [each.name for each in slices if (each.answers is None) != (answers is None)]
-    words = f"The figures describe {all_or_graded(answers, result.hidden)}"
-    if not others:
-        return f"{words}."
-    return f"{words}, those of {', '.join(others)} {'graded answers alone' if answers is not None else 'all answers'}."
-
-
-def not_shown_sentences(slices: Sequence[AgreementSlice], names: Collection[str]) -> Iterator[str]:
-    """Yield which of the statistics ``names`` are not shown for which slices, one sentence per reason."""
-    slices_by_reason: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for part in slices:
-        hidden = part.not_shown
-        for reason in dict.fromkeys(hidden[name] for name in names if name in hidden):
-            titles = tuple(STATISTICS[name].name for name in names if hidden.get(name) == reason)
-            slices_by_reason.setdefault((titles, reason), []).append(part.name)
-    for (titles, reason), parts in slices_by_reason.items():
-        yield f"{', '.join(titles)}: not available for {', '.join(parts)} ({reason})."
-
-
-def left_out_words(counts: Iterable[tuple[str, int]], more: Mapping[str, str] = MappingProxyType({})) -> str | None:
-    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none.
-
-    ``more`` is said of a reason, after its count.
-    """
-    parts = ", ".join(f"{reason} ({n:,}{f'; {more[reason]}' if reason in more else ''})" for reason, n in counts)
-    return f"Left out: {parts}." if parts else None
+def left_out_words(counts: Iterable[tuple[str, int]]) -> str | None:
+    """Return "Left out: people tied (3), unusable verdict (1)." for reasons with counts; None if there are none."""
+    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts)
+    return note("left_out", reasons=reasons).text if reasons else None
 
 
 def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
@@ -358,21 +293,31 @@ def headline_name(scale: Scale) -> str:
     return "kappa" if scale.weights is None else "weighted_kappa"
 
 
-def headline_words(scale: Scale) -> str:
-    """Return `headline_name` as it is written within a sentence."""
-    return {"spearman": "rank correlation"}.get(headline_name(scale), headline_name(scale).replace("_", " "))
+def raters_headline(n: int, statistics: Statistics, code: str) -> Note:
+    """Return how far several raters agree on ``n`` items; ``code`` is "people", "judges" or "repeats"."""
+    if n < MIN_PAIRS:
+        return note("few_rated", n=n, least=MIN_PAIRS)
+    same = statistics.get("self_consistency") or statistics.get("agreement")
+    if same is None:
+        return note("rated_scores", n=n, alpha=statistics["alpha"])
+    return note(code, n=n, same=same, alpha=statistics["alpha"])
 
 
-def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
-    """Return the figures of several raters (of exactly two: also their pair's statistics), without any sentences."""
+def of_raters(choice: AgreementChoice, ratings: Ratings, more: Statistics | None = None) -> AgreementResult:
+    """Return the figures of several raters (of exactly two: also their pair's statistics), without caveats.
+
+    ``more`` are further figures of all items.
+    """
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
     of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
+    statistics = of_pair | with_alpha(agreed, ratings.scale) | (more or {})
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,
         grade=ratings.scale.grade,
+        headline=raters_headline(agreed.items, statistics, choice.of),
         n=agreed.items,
-        statistics=of_pair | with_alpha(agreed, ratings.scale),
+        statistics=statistics,
         rater_pairs=pairs,
         by=choice.by,
     )

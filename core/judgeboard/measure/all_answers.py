@@ -20,7 +20,7 @@ from judgeboard.measure.samples import (
     SampledLabels,
 )
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
-from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
 from judgeboard.stats.kappa_labels import AgreementFigure, KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import (
     TOO_SMALL,
@@ -38,7 +38,6 @@ from judgeboard.text import counted
 WIDE = 0.1
 """Kappa is not conclusive if its interval is wider than plus or minus this."""
 
-_UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
 _BY_LUCK = 3.0  # standard errors by which a class may be more or less frequent among labels than among all answers
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
@@ -157,12 +156,11 @@ class InAllAnswers:
     """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
 
     ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
-    other than the label. Of the labels, ``complete`` are of parts that are reviewed completely, the others are a random
-    sample of ``sampled_from``. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels
-    are a random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
+    other than the label. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a
+    random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
     value. ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of
     all answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
-    not available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    not available.
     ``labelled_shares`` are the shares of answers with a label among those that the judge calls bad and among those that
     it calls good; None if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they
     are left out. ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
@@ -171,16 +169,12 @@ class InAllAnswers:
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
     answers: int = 0
     labels: int = 0
-    complete: int = 0
     extras: int = 0
     is_random: bool = False
     too_few: str | None = None
-    sampled_from: str = "answers"
     unlabelled: int = 0
     to_label: ToLabel | None = None
     to_narrow: KappaLabels | None = None
-    reviewed: str = "answers"
-    reviewed_answers: int = 0
     labelled_shares: tuple[float, float] | None = None
     hidden: int = 0
     ungraded: int | None = None
@@ -205,25 +199,6 @@ class InAllAnswers:
     def lacks_labels(self) -> bool:
         """Whether the statistics are not available because a part has a few labels, but not enough."""
         return self.too_few is not None and self.described is None
-
-    @property
-    def error_sentence(self) -> str | None:
-        """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
-
-        They have both figures. Labels of what the judge calls bad find its false alarms, labels of the others what it
-        misses (Begg, Greenes, 1983).
-        """
-        if self.described is not None or self.labelled_shares is None:
-            return None
-        of_bad, of_good = self.labelled_shares
-        if of_bad < _UNEVEN * of_good or not of_bad:
-            return None
-        bad = "all" if of_bad == 1 else percent(of_bad)
-        good = f"only {percent(of_good)}" if of_good else "none"
-        return (
-            f"People labelled {bad} of the answers that the judge calls bad, but {good} of those that it calls good. "
-            "So in all answers, the judge probably misses more bad answers than this, and raises fewer false alarms."
-        )
 
 
 def in_all_answers(
@@ -251,7 +226,6 @@ def in_all_answers(
         if too_few is not None:
             statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
-    finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
     is_sample = sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None
@@ -266,17 +240,13 @@ def in_all_answers(
         statistics=statistics,
         answers=round(sample.population.total),
         labels=labels,
-        complete=sum(each.n for each in finished),
         extras=sample.extras,
         # Labels of a random sample of one part are no sample of all answers.
         is_random=is_sample,
         too_few=too_few,
-        sampled_from=_words_of(unfinished, counts),
         unlabelled=sum(each.N - each.n for each in unfinished),
         to_label=to_label,
         to_narrow=labels_to_narrow("kappa", sample, WIDE, target) if is_wide else None,
-        reviewed=_words_of(finished, counts),
-        reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
         hidden=loaded.few_hidden,
         ungraded=None if sample.hidden else int(sample.unlabelled.sum()),

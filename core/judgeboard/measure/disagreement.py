@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.measure.agreement_notes import EMPTY, nothing_to_compare
+from judgeboard.measure.agreement_notes import nothing_to_compare
 from judgeboard.measure.cells import cell_names, cell_places
 from judgeboard.measure.choice import GradeName
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
@@ -20,7 +21,6 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import metadata_of, value_text
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
-from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class DisagreementPage:
     ``gap`` or more (labels: at all), or all answers of the chosen cell.
     """
 
-    sentence: str
+    headline: Note
     version: StoredVersion | None
     grade: GradeName
     gap: float
@@ -111,20 +111,6 @@ class DisagreementPage:
     rows: tuple[Disagreement, ...]
     total: int
     missed: MissedModes
-
-
-def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind: int, too_harsh: int) -> str:
-    """Return how many of ``pairs`` answers differ by ``gap`` or more (labels: at all), and in which direction."""
-    if pairs == 0:
-        return EMPTY
-    answers = counted(pairs, "answer")
-    how = "give different labels" if grade == "label" else f"differ by {gap:g} or more"
-    apart = too_kind + too_harsh
-    if apart == 0:
-        return f"Judge and people never {how} on {answers}."
-    ways = sorted(((too_harsh, "harsh"), (too_kind, "kind")), key=lambda each: -each[0])
-    directions = ", ".join(f"too {direction} on {n:,}" for n, direction in ways)
-    return f"Judge and people {how} on {apart:,} of {answers}. The judge is {directions}."
 
 
 def disagreement_page(
@@ -167,9 +153,9 @@ def disagreement_page(
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[offset : offset + limit]
-    sentence = disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh)
+    headline = note("differ", answers=pairs.n, kind=kind, harsh=harsh)
     return DisagreementPage(
-        sentence if every_pair.n else nothing_to_compare(source, version, grade),
+        headline if every_pair.n else nothing_to_compare(source, version, grade),
         version,
         grade,
         gap,

@@ -10,10 +10,11 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Preference
 from judgeboard.errors import NotFound, check_known
-from judgeboard.measure.agreement_notes import order_sentence
+from judgeboard.formats.output import Column, Table
+from judgeboard.measure.agreement_notes import order_note
+from judgeboard.measure.notes import Note, note
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import IntArray, grouping
-from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.model_ranking import RankedModel, rank_models, ranking_correlations
 from judgeboard.stats.pair_orders import (
     INCONSISTENT,
@@ -33,7 +34,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted
 
 ALL = "all"
 
@@ -369,28 +369,24 @@ def _group(
     )
 
 
-_UNUSABLE = {
-    "drop": "",
-    "tie": " For gold and people, an unusable verdict counts as a tie.",
-    "wrong": " For gold and people, an unusable verdict counts as wrong.",
-}
-
-
-def outcome_words(group: PairGroup) -> str:
-    """Return how often the preference changes with the order, and the counts of a group."""
-    counts = group.counts
-    pairs = counted(counts.pairs, "pair")
-    same = f"A better {counts.wins_a:,}, B better {counts.wins_b:,}, tie {counts.ties:,}."
-    if group.one_order:
-        words = f"{pairs}, asked in one order only: {same}"
-    else:
-        words = (
-            f"{pairs}. Same verdict in both orders: {same} Different: {counts.flips:,} "
-            f"{'changes its' if counts.flips == 1 else 'change their'} preference, "
-            f"{counts.tie_win:,} {'is' if counts.tie_win == 1 else 'are'} a tie in one order."
+def outcomes_table(groups: Sequence[PairGroup]) -> Table:
+    """Return how many verdicts prefer which answer; "changed" and "tie once" are pairs whose verdicts differ."""
+    names = ("pairs", "A better", "B better", "tie", "changed", "tie once", "no verdict")
+    rows = (
+        (
+            *(group.slice, group.aspect, group.counts.pairs, group.counts.wins_a, group.counts.wins_b),
+            *(group.counts.ties, group.counts.flips, group.counts.tie_win, group.counts.unmeasured),
         )
-    changed = order_sentence(group.changed_with_order, group.inconsistent_as)
-    return " ".join(filter(None, (changed, words, f"No verdict: {counts.unmeasured:,}.")))
+        for group in groups
+    )
+    return Table((Column("Pairs"), Column("Aspect"), *(Column(name, "count") for name in names)), tuple(rows))
+
+
+def group_notes(group: PairGroup) -> Iterator[Note]:
+    """Yield how pairs with different verdicts count, and how many are not compared with people."""
+    yield from order_note(group.changed_with_order, group.inconsistent_as)
+    if group.people_split:
+        yield note("people_split", n=group.people_split)
 
 
 def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
@@ -412,45 +408,49 @@ def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
     return [(name, estimate) for name, estimate in figures if estimate is not None]
 
 
-def group_lines(group: PairGroup) -> list[str]:
-    """Return a group in lines for a terminal."""
-    name = "all pairs" if group.slice == ALL else group.slice
-    lines = [f"{name}, {group.aspect}: {outcome_words(group)}"]
-    for name, estimate in figures_of(group):
-        n = f" (n {estimate.n:,})" if estimate.value is not None else ""
-        lines.append(f"  {name}: {percent_words(estimate)}{n}")
-    if group.people_split:
-        verdicts = counted(group.people_split, "verdict")
-        lines.append(f"  not compared with people: {verdicts} on pairs where people have no majority")
-    return lines
-
-
-def ranking_lines(ranking: ModelRanking) -> Iterator[str]:
-    """Yield a ranking of models in lines for a terminal."""
-    left_out = f", {ranking.left_out:,} left out" if ranking.left_out else ""
-    yield f"models on {ranking.aspect}, by {BY_WORDS[ranking.by]}: {counted(ranking.pairs, 'pair')}{left_out}"
-    unit = "vote" if ranking.by == "votes" else "pair"
-    for each in ranking.models:
-        strength = number_words(each.strength, sign=True)
-        yield f"  {each.model}: wins {percent_words(each.win_rate)} of {counted(each.n, unit)}, strength {strength}"
-    if ranking.compared_with is not None and ranking.correlations:
-        yield f"  {correlations_sentence(ranking)}"
-
-
-def correlations_sentence(ranking: ModelRanking) -> str:
-    """Return how far the win rates of a ranking follow those that it is compared with."""
-    figures = ", ".join(
-        f"{name} {number_words(estimate)}"
-        for name, estimate in zip(CORRELATIONS, ranking.correlations.values(), strict=True)
+def figures_table(groups: Sequence[PairGroup]) -> Table:
+    """Return the statistics of groups, one per row."""
+    columns = (Column("Pairs"), Column("Aspect"), Column("Figure"), Column("n", "count"))
+    rows = (
+        (group.slice, group.aspect, name, estimate.n, estimate)
+        for group in groups
+        for name, estimate in figures_of(group)
     )
-    by, n = BY_WORDS[ranking.compared_with or "people"], max(each.n for each in ranking.correlations.values())
-    return f"Correlation of the win rates with those by {by}, {counted(n, 'model')}: {figures}."
+    return Table((*columns, Column("Value", "share estimate")), tuple(rows))
 
 
-def report_sentence(report: PairReport) -> str:
-    """Return the counts of calls by status, and how unusable verdicts count."""
-    if report.judge is None:
-        if not report.rankings:
-            return "No ranking: these pairs have no preference of people or gold, or no answers of two models."
-        return "Preferences of people and gold. For the figures of a judge, add --judge-version."
-    return f"{report.judge}: {report.account.words('comparisons asked')}.{_UNUSABLE[report.unusable_as]}"
+def models_table(rankings: Sequence[ModelRanking]) -> Table:
+    """Return the models of rankings, one per row."""
+    columns = (
+        *(Column("Model", width=170), Column("Preferences of", width=120), Column("Aspect")),
+        Column("n", "count", width=55, help="Pairs, or votes where each person's vote counts"),
+        *(Column("Wins", "share estimate", width=140), Column("Strength", "estimate", width=275)),
+    )
+    rows = (
+        (each.model, BY_WORDS[ranking.by], ranking.aspect, each.n, each.win_rate, each.strength)
+        for ranking in rankings
+        for each in ranking.models
+    )
+    return Table(columns, tuple(rows))
+
+
+def correlations_table(rankings: Sequence[ModelRanking]) -> Table:
+    """Return how far the win rates of rankings follow those that they are compared with."""
+    columns = (
+        Column("Aspect"),
+        Column("Win rates compared with"),
+        *(Column(name, "estimate") for name in CORRELATIONS),
+    )
+    rows = (
+        (ranking.aspect, BY_WORDS[ranking.compared_with], *ranking.correlations.values())
+        for ranking in rankings
+        if ranking.compared_with is not None and ranking.correlations
+    )
+    return Table(columns, tuple(rows))
+
+
+def report_note(report: PairReport) -> Note:
+    """Return whose preferences the report has."""
+    if report.judge is not None:
+        return note("compared", judge=report.judge, calls=report.account.words("comparisons asked"))
+    return note("preferences" if report.rankings else "no_ranking")

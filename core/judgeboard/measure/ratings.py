@@ -64,7 +64,6 @@ from judgeboard.store.verdicts import (
     made_prompts,
     matching_answers,
 )
-from judgeboard.text import counted
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
 """The names of rows and of the groups that an interval resamples."""
@@ -622,16 +621,6 @@ class UnjudgedAnswers:
     answers: int
     command: str | None
     other: tuple[str, int] | None
-
-    def sentence(self, n: int) -> str:
-        """Return why ``n`` rating pairs are too few, and what to do."""
-        graded = f"{counted(n, 'graded answer')} {'has' if n == 1 else 'have'} a verdict of {self.title}"
-        missing = f"It has not judged {counted(self.answers, 'other graded answer' if n else 'graded answer')}"
-        steps = [] if self.command is None else ["judge them"]
-        if self.other is not None:
-            title, pairs = self.other
-            steps.append(f"choose {title} ({counted(pairs, 'graded answer')})")
-        return f"{graded}; at least {MIN_PAIRS} are needed. {missing}: {', or '.join(steps)}."
 
 
 def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> UnjudgedAnswers | None:

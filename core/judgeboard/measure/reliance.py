@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement_result import HEADLINES, AgreementResult
+from judgeboard.measure.notes import Note, note
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 
 _SURE, _HELPFUL = 0.6, 0.4  # substantial and moderate agreement
@@ -50,47 +51,39 @@ def reliance_of(result: AgreementResult) -> Reliance:
     return reliance(result.statistics, of_all=result.unit == "pairs" or result.answers is not None)
 
 
-_NOT_REPLACED = {
-    Reliance.DO_NOT: "judge and people agree too little",
-    Reliance.UNKNOWN: "there is no figure of all answers yet",
-    Reliance.NOT_CONCLUSIVE: "how far judge and people agree is not conclusive",
-    Reliance.HELPS: "judge and people may agree only moderately",
+_VERDICTS = {
+    Reliance.DO_NOT: "do_not_rely",
+    Reliance.UNKNOWN: "no_verdict",
+    Reliance.HELPS: "helps",
+    Reliance.CAN: "can_rely",
 }
-"""Why a judge that passed the test replaces nobody."""
 
 
-def stand_in_sentence(test: AlternativeAnnotatorTest, allowed: Reliance) -> str:
+def verdict(result: AgreementResult) -> Note | None:
+    """Return how far people may rely on the judge; None for other raters and for a result without a headline figure."""
+    figure = headline(result.statistics) if result.of == "judge" else None
+    if figure is None:
+        return None
+    allowed = reliance_of(result)
+    if allowed is not Reliance.NOT_CONCLUSIVE:
+        return note(_VERDICTS[allowed])
+    if figure.low is None or figure.high is None:
+        return note("too_few_grades")
+    return note("not_conclusive", low=figure.low, high=figure.high)
+
+
+def stand_in_note(test: AlternativeAnnotatorTest, allowed: Reliance) -> Note:
     """Return the result of the alternative annotator test.
 
     ``allowed`` is the conclusion from all figures of the judge. Only if it is `Reliance.CAN`, a judge that passed for
     everybody may replace a person. People who could not be tested are in the conclusion.
     """
     if test.omega.value is None:
-        return f"The test whether the judge may replace a person is not available: {test.omega.reason}."
-    everybody, passed = len(test.people), sum(person.rejected for person in test.people)
+        return note("stand_in_unknown", reason=test.omega.reason or "")
+    people, passed = len(test.people), sum(person.rejected for person in test.people)
     tested = sum(person.p is not None for person in test.people)
-    people = "1 person" if everybody == 1 else f"{everybody:,} people"
-    if tested < everybody:
-        of_them = "that person" if tested == 1 else f"{passed:,} of them"
-        result = "did not pass" if tested == 1 and not passed else "passed"
-        return (
-            f"It is not shown that the judge can replace a person: only {tested:,} of {people} could be tested. The "
-            f"judge {result} the test for {of_them} (ε = {test.epsilon:g})."
-        )
-    start = f"The judge passed the test for {passed:,} of {people} (ε = {test.epsilon:g})."
-    if not test.passed:
-        return f"{start} It is not shown that it can replace a person."
-    if passed < everybody:
-        return f"{start} That is not enough to replace a person."
-    if allowed is not Reliance.CAN:
-        return f"{start} That alone is not enough to replace a person: {_NOT_REPLACED[allowed]}."
-    return f"{start} It may replace a person here, as far as this test shows."
-
-
-def epsilon_sentence(epsilon: float) -> str:
-    """Return what ε means."""
-    return (
-        f"On each answer, whoever is nearer to the other people wins. With ε = {epsilon:g}, the judge may win on up to "
-        f"{round(epsilon * 100, 6):g} fewer answers per 100 than the person. Use 0.2 for experts, 0.15 for trained "
-        "annotators, 0.1 for a crowd."
-    )
+    if tested < people:
+        return note("stand_in_untested", tested=tested, people=people)
+    if passed < people:
+        return note("stand_in_failed", passed=passed, people=people)
+    return note("stand_in_passed" if allowed is Reliance.CAN else "stand_in_not_alone")

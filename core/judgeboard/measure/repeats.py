@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.agreement_notes import repeats_sentence
-from judgeboard.measure.agreement_result import AgreementResult, Note, Statistics, measured_versions, of_raters
+from judgeboard.measure.agreement_result import AgreementResult, Statistics, measured_versions, of_raters
 from judgeboard.measure.choice import AgreementChoice
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import RESAMPLED
 from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.stats.arrays import grouping
@@ -45,10 +45,8 @@ def temperature_of(versions: Sequence[StoredVersion]) -> float | None:
 def temperature_note(temperature: float | None) -> Note:
     """Return the temperature of repeats, which determines most of their spread."""
     if temperature is None:
-        return Note("temperature", "The temperature of these repeats is not known.")
-    if temperature == 0:
-        return Note("temperature", "At temperature 0, differences between repeats mostly come from the model server.")
-    return Note("temperature", f"The repeats were made at temperature {temperature:g}.")
+        return note("temperature_unknown")
+    return note("temperature", temperature=temperature) if temperature else note("temperature_zero")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +141,14 @@ def _result(
     notes: tuple[Note, ...],
     aspect: str | None = None,
 ) -> AgreementResult:
-    result = of_raters(choice, ratings)
+    result = of_raters(choice, ratings, more)
     return replace(
         result,
         aspect=aspect,
         title=title,
         judge_versions=measured_versions(versions),
-        sentence=repeats_sentence(result.n, more["self_consistency"], result.statistics["alpha"], choice.things),
         left_out={reason: n for reason, n in left_out.items() if n},
-        statistics=result.statistics | more,
-        notes=notes,
+        caveats=notes,
     )
 
 

@@ -19,27 +19,20 @@ from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
     Statistics,
-    all_or_graded,
+    answers_words,
     left_out_words,
-    not_shown_sentences,
     shown_statistics,
 )
-from judgeboard.measure.all_answers import all_answers_words
 from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName, Of
 from judgeboard.measure.fields import FieldAgreement
+from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import NoticeLabels
-from judgeboard.measure.reliance import (
-    Reliance,
-    epsilon_sentence,
-    reliance,
-    reliance_of,
-    stand_in_sentence,
-)
+from judgeboard.measure.reliance import Reliance, reliance, reliance_of, stand_in_note
 from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard.stats.estimates import MIN_PAIRS, interval, number_words, percent, percent_interval, two_decimals
+from judgeboard.stats.estimates import MIN_PAIRS, interval, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.store.filters import conditions_of, filter_sentence, from_dict
@@ -77,8 +70,8 @@ _NOTICES = {
     Level.UNCHECKED: "disclaimer (not judged)",
 }
 ANSWERS = "Answers"
-"""The title of the column that says which answers figures describe."""
-_RHO = "\N{GREEK SMALL LETTER RHO}"
+NOT_SHOWN = "Not available"
+"""The titles of the columns that say which answers figures describe, and why a figure is missing."""
 _STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
 --line:light-dark(#d9dee7,#39414f);--bar:light-dark(#b7791f,#e0b25c);--page:light-dark(#fff,#14181f)}
@@ -201,16 +194,6 @@ def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
     return {name: result.statistics[name] for name in result.graded}, result.statistics | result.graded
 
 
-def in_all_title(result: AgreementResult) -> str:
-    """Return the title of the figures of all answers."""
-    return f"In {all_answers_words(result.answers or 0, result.hidden)}"
-
-
-def alone_title(result: AgreementResult) -> str:
-    """Return the title of the figures of the graded answers alone."""
-    return f"On the {result.n:,} graded answers alone"
-
-
 def statistics_table(
     names: Sequence[str],
     rows: Sequence[tuple[tuple[str | None, ...], int, Mapping[str, Estimate | None]]],
@@ -252,7 +235,7 @@ def stand_ins_of_fields(fields: Sequence[FieldAgreement]) -> Iterator[str]:
     """Yield the conclusion of each alternative annotator test of the fields of a label schema."""
     for each in fields:
         for title, test in each.tests.items():
-            yield f"{each.field}, {title}: {stand_in_sentence(test, reliance(each.judges[title]))}"
+            yield f"{each.field}, {title}: {stand_in_note(test, reliance(each.judges[title])).text}"
 
 
 def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
@@ -260,18 +243,21 @@ def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
 
 
 def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:
-    """Return the leading statistics of slices, or ``only`` these; `not_shown_sentences` says which ones are missing."""
+    """Return the leading statistics of slices, or ``only`` these, with the reason why some are not shown."""
     rows = [
         (
-            (part.name, all_or_graded(part.answers)),
+            (part.name, answers_words(part.n, part.answers)),
             part.n,
             {name: None if name in part.not_shown else each for name, each in part.statistics.items()},
         )
         for part in slices
     ]
-    whole = any(each.answers is not None for each in slices)
     table = statistics_table((by, ANSWERS), rows, only)
-    return table if whole else table.without({ANSWERS})
+    reasons = (next(iter(part.not_shown.values()), None) for part in slices)
+    lines = tuple((*line, reason) for line, reason in zip(table.rows, reasons, strict=True))
+    table = Table((*table.columns, Column(NOT_SHOWN)), lines).without_empty({NOT_SHOWN})
+    has_whole = any(each.answers is not None for each in slices)
+    return table if has_whole else table.without({ANSWERS})
 
 
 def pairs_table(pairs: Sequence[RaterPair]) -> Table:
@@ -336,15 +322,12 @@ def stand_in_table(test: AlternativeAnnotatorTest) -> Table:
 
 
 def stand_in_words(test: AlternativeAnnotatorTest, allowed: Reliance) -> Iterator[str]:
-    """Yield the result of the alternative annotator test, the meaning of ε, both measures, and what was left out."""
-    yield stand_in_sentence(test, allowed)
-    yield epsilon_sentence(test.epsilon)
+    """Yield the result of the alternative annotator test, the meaning of ε, and what was left out."""
+    yield stand_in_note(test, allowed).text
+    yield note("epsilon", epsilon=test.epsilon, fewer=round(test.epsilon * 100, 6)).text
     if test.omega.value is not None:
-        if sum(person.p is not None for person in test.people) > 1:  # a share of one person is 0 or 1
-            yield f"The judge passed for this share of the people (winning rate ω): {two_decimals(test.omega.value)}."
-        yield f"It wins or draws on this share of the answers ({_RHO}): {number_words(test.rho)}, n = {test.n:,}."
-    left_out = left_out_words(test.left_out)
-    if left_out is not None:
+        yield note("stand_in_wins", n=test.n, rho=test.rho).text
+    if (left_out := left_out_words(test.left_out)) is not None:
         yield left_out
 
 
@@ -376,18 +359,19 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
         yield "quiet", filter_sentence(from_dict(dict(result.where)))
     if result.compared_with is not None:
         yield "quiet", f"Compared with: {result.compared_with}."
-    for note in result.notes:
-        yield "note", note.text
+    for caveat in result.caveats:
+        yield "note", caveat.text
+    yield from (("quiet", each.text) for each in result.next)
     if result.left_out_sentence is not None:
         yield "quiet", result.left_out_sentence
     of_all, alone = all_and_alone(result)
     if alone:
-        yield "h3", in_all_title(result)
+        yield "h3", answers_words(result.n, result.answers).capitalize()
     if any(each.value is not None for each in of_all.values()):
         yield figures_table(of_all)
     yield from _by_slice(result)
     if alone:
-        yield "h3", f"{alone_title(result)} (no estimate for all answers)"
+        yield "h3", answers_words(result.n, None)
         yield figures_table(alone)
     for title, texts, table in _sections(result):
         if table is not None and table.rows:
@@ -397,33 +381,28 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
 
 
 def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
-    """Yield the table of the slices with its title."""
-    if result.slices:
-        field = (result.by or "").replace("_", " ")
-        yield "h3", f"By {field}"
-        yield from (("quiet", text) for text in (result.incomparable_sentence, *_tests_of_slices(result)) if text)
-        yield slices_table(field.capitalize(), result.slices)
-        yield from (("quiet", text) for text in not_shown_sentences(result.slices, leading_statistics()))
-
-
-def _tests_of_slices(result: AgreementResult) -> Iterator[str]:
-    """Yield the conclusion of each slice; slices with the same one share a line."""
-    slices_by_sentence: dict[str, list[str]] = {}
+    """Yield the table of the slices with its title, and the alternative annotator test of each slice."""
+    if not result.slices:
+        return
+    by = (result.by or "").replace("_", " ")
+    yield "h3", f"By {by}"
+    yield slices_table(by.capitalize(), result.slices)
+    rows = []
     for part in result.slices:
         if part.alt_test is not None:
             # Only labels are weighted in slices. With other grades, a slice describes what the whole describes.
             of_all = part.answers is not None or result.grade != "label"
             allowed = min(reliance_of(result), reliance(part.statistics, of_all=of_all))
-            sentence = stand_in_sentence(part.alt_test, allowed)
-            slices_by_sentence.setdefault(sentence, []).append(part.name)
-    yield from (f"{', '.join(names)}: {sentence}" for sentence, names in slices_by_sentence.items())
+            rows.append((part.name, stand_in_note(part.alt_test, allowed).text))
+    if rows:
+        yield Table((Column(by.capitalize()), Column(TITLES["alt_test"])), tuple(rows))
 
 
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
     # A reader who looks at one table alone must see that it does not describe all answers.
-    alone = f" {alone_title(result).lower()}" if result.is_of_graded else ""
+    alone = f": {answers_words(result.n, None)}" if result.is_of_graded else ""
     yield f"{TITLES['confusion']}{alone}", (), None if confusion is None else confusion_table(confusion)
     yield f"{TITLES['classes']}{alone}", (), classes_table(result.classes)
     yield f"{TITLES['calibration']}{alone}", (), None if calibration is None else calibration_table(calibration)
@@ -444,14 +423,10 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
 
 def _shortened_words(result: AgreementResult, name: str) -> Iterator[str]:
     """Yield what is left out of a list, if it is shortened."""
-    if (cut := result.shortened.get(name)) is None:
-        return
-    listed = f"{cut.lines - cut.left_out:,} of {cut.lines:,} lines"
-    yield f"{listed} are listed: those with the most items. To list all, add --full."
-    if cut.statistic is not None and None not in {cut.lowest, cut.median, cut.highest}:
-        lowest, middle, highest = (two_decimals(each or 0) for each in (cut.lowest, cut.median, cut.highest))
-        title = STATISTICS[cut.statistic].name
-        yield f"{title} of all lines: {lowest} to {highest}, median {middle}."
+    if (cut := result.shortened.get(name)) is not None:
+        yield note("shortened", n=cut.lines - cut.left_out, lines=cut.lines).text
+        if cut.lowest is not None and cut.median is not None and cut.highest is not None:
+            yield note("range", lowest=cut.lowest, median=cut.median, highest=cut.highest).text
 
 
 def _html(part: Table | tuple[str, str]) -> str:

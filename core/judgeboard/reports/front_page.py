@@ -11,15 +11,15 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.formats.output import to_html
-from judgeboard.measure.agreement_result import AgreementResult, described_words, not_shown_sentences, shown_statistics
+from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import COINCIDENCES, SHARES, news
 from judgeboard.measure.rates import share_of_judged
-from judgeboard.measure.reliance import Reliance, headline, reliance_of
+from judgeboard.measure.reliance import Reliance, reliance_of, verdict
 from judgeboard.measure.result import Result
 from judgeboard.measure.samples import LabelledAnswers, judging_version
 from judgeboard.measure.trend import Trend, trend
-from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals, unmeasured
+from judgeboard.stats.estimates import interval, percent, percent_interval, two_decimals, unmeasured
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import get_version
@@ -107,7 +107,8 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         for caveat in log.news.caveats:
             yield f"<h3>What else changed in these answers at that time</h3>\n{_paragraph(caveat.text, 'quiet')}"
             yield to_html(log.news.table(*COINCIDENCES))
-    yield f'<p class="verdict"><b>Verdict.</b> {_escaped(verdict(result))}</p>\n'
+    notes = filter(None, (verdict(result), result.headline))
+    yield f'<p class="verdict"><b>Verdict.</b> {" ".join(_escaped(each.text) for each in notes)}</p>\n'
     yield from _figures(result, log)
     if len(weeks) > 1:
         yield f"<h2>Share of answers below groundedness {log.low.threshold:g}, by week</h2>\n"
@@ -115,49 +116,19 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     slices = [result.whole, *result.slices]
     for name in ("agreement", "mean_absolute_difference", "alpha"):
         drawn = [(each.name, each.shown[name]) for each in slices if name in each.statistics]
-        missing = list(not_shown_sentences(slices, (name,)))
+        missing = [(each.name, each.not_shown[name]) for each in slices if name in each.not_shown]
         has_values = any(estimate.value is not None for _, estimate in drawn)
         if has_values or missing:
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
-            if result.of == "judge" and result.unit == "responses":
-                yield _paragraph(described_words(result, result.slices), "quiet")
+            yield _paragraph(f"All: {answers_words(result.n, result.answers)}.", "quiet")
             if has_values:
                 yield _chart(drawn)
-            yield from (_paragraph(text, "quiet") for text in missing)
+            yield from (_paragraph(f"{part}: {reason}.", "quiet") for part, reason in missing)
             break
-    if result.notes:
+    if result.caveats:
         yield "<h2>Caveats</h2>\n"
-        yield from (_paragraph(note.text, "note") for note in result.notes)
-
-
-def verdict(result: AgreementResult) -> str:
-    """Return sentences on how far people may rely on the judge, or on the agreement of other raters."""
-    return " ".join(filter(None, (conclusion(result), result.sentence)))
-
-
-def conclusion(result: AgreementResult) -> str | None:
-    """Return how far people may rely on the judge, None for other raters and for a result without a headline."""
-    figure = headline(result.statistics) if result.of == "judge" else None
-    if figure is None:
-        return None
-    allowed = reliance_of(result)
-    if allowed is Reliance.UNKNOWN:
-        return "No verdict on all answers yet."
-    if figure.value is None or figure.low is None or figure.high is None:
-        return "Not conclusive: there are too few grades by people."
-    low, high = kappa_word(figure.low), kappa_word(figure.high)
-    more = "Let people grade more answers."
-    if result.ungraded == 0:
-        more = "People graded all answers: log and judge more."
-    verdicts = {
-        Reliance.CAN: "People can rely on the judge for this grade.",
-        Reliance.HELPS: "The judge helps to choose the answers that people review, but it does not replace their "
-        "review.",
-        Reliance.NOT_CONCLUSIVE: f"Not conclusive: agreement is between {low} and {high}. {more}",
-        Reliance.DO_NOT: "Do not rely on the judge for this grade.",
-    }
-    return verdicts[allowed]
+        yield from (_paragraph(each.text, "note") for each in result.caveats)
 
 
 def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:

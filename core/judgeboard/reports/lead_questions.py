@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from judgeboard.domain import Estimate
-from judgeboard.measure.agreement_result import AgreementResult, all_or_graded, shown_statistics
+from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.label_plans import time_words
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.rates import NOW, Rate
@@ -51,15 +51,9 @@ def trust_sentence(judge: AgreementResult) -> str:
     kappa = judge.statistics["kappa"]
     chance = f"is {number_words(kappa)}" if kappa.value is not None else f"is not available: {kappa.reason}"
     return (
-        f"{judge.title} and people agree on {percent_words(agreement)} of {_described(judge)}; Cohen's kappa {chance} "
-        f"(n = {agreement.n:,})."
+        f"{judge.title} and people agree on {percent_words(agreement)} of {answers_words(judge.n, judge.answers)}; "
+        f"Cohen's kappa {chance} (n = {agreement.n:,})."
     )
-
-
-def _described(judge: AgreementResult) -> str:
-    if judge.answers is not None:
-        return all_or_graded(judge.answers, judge.hidden)
-    return f"the {counted(judge.n, 'graded answer')} alone, which are no random sample"
 
 
 def beside_people(judge: AgreementResult, people: AgreementResult) -> str | None:
@@ -92,7 +86,7 @@ def misses_sentence(judge: AgreementResult) -> str:
         parts.append(f"raises a false alarm on {_with_n(false_alarms)} of the good ones")
     if not parts:
         return f"What {judge.title or 'the judge'} misses is not known: {missed.reason}."
-    where = "" if judge.answers is not None else f"On {_described(judge)}: "
+    where = "" if judge.answers is not None else f"On {answers_words(judge.n, judge.answers)}: "
     subject = judge.title or "the judge"
     return f"{where}{subject} {' and '.join(parts)}."
 

@@ -10,10 +10,12 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, left_out_sentence
+from judgeboard.measure.agreement_result import HEADLINES, AgreementResult
 from judgeboard.measure.choice import GRADES
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.words import LEFT_OUT
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
-from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences, number_words, percent_words
+from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
@@ -29,7 +31,7 @@ from judgeboard.store.overview import (
 )
 from judgeboard.store.runs import Counts
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted, money
+from judgeboard.text import money
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,42 +129,26 @@ def stats(connection: Connection) -> Stats:
     )
 
 
-def stats_words(stats: Stats) -> Iterator[str]:
-    """Yield what the database contains, and how far each judge version agrees with people in all answers."""
-    yield f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}."
-    labelled = [(title, row) for title, row in _in_all(stats) if row.grade == "label"]
-    for title, row in labelled:
-        agreement, kappa = row.statistics["agreement"], row.statistics.get("kappa")
-        if row.answers is not None and agreement.value is not None:
-            chance = "" if kappa is None or kappa.value is None else f"; Cohen's kappa is {number_words(kappa)}"
-            yield (
-                f"{title}: on all {row.answers:,} answers with a verdict, it agrees with people on about "
-                f"{percent_words(agreement)}, estimated from the {counted(agreement.n, 'label')} that count{chance}."
-            )
-    if labelled and all(row.answers is None for _, row in labelled):
-        missing = "`judgeboard agreement` names the labels that are missing"
-        yield f"How far a judge and people agree in all answers is not known: {missing}."
-
-
 def judgments_table(stats: Stats) -> Table:
     """Return the judgments of each version by status, ties of juries apart; versions without judgments are left out."""
     statuses = [str(status) for status in Status]
     columns = (
         Column("Judge version"),
         *(Column(status, "count") for status in statuses),
-        *(Column("tied", "count"), Column("Cost")),
+        *(Column("tied", "count"), Column("no score", "count"), Column("Cost")),
     )
     rows = (
         (
             version_title(version.name, version.number),
             *(version.counts[status] - (version.ties if status == Status.UNPARSABLE else 0) for status in statuses),
             version.ties or None,
+            version.without_groundedness or None,
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
         for version in stats.judge_versions
         if any(version.counts.values())  # versions without judgments compare pairs or answer for a suite
     )
-    return Table(columns, tuple(rows)).without_empty({"tied"})
+    return Table(columns, tuple(rows)).without_empty({"tied", "no score"})
 
 
 def flags_table(stats: Stats) -> Table:
@@ -170,21 +156,6 @@ def flags_table(stats: Stats) -> Table:
     columns = (Column("Flag rule"), *(Column(state, "count") for state in map(str, FlagState)))
     rows = ((rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items())
     return Table(columns, tuple(rows))
-
-
-def flags_sentence(stats: Stats) -> str | None:
-    """Return how many open flags are on answers that people graded; None if there are none."""
-    graded, opened = stats.flags.open_graded, stats.flags.by_state[FlagState.OPEN]
-    if not graded:
-        return None
-    if opened == 1:
-        some = "The open flag is on a graded answer"
-    elif graded == opened:
-        some = f"All {opened:,} open flags are on graded answers"
-    else:
-        some = f"{graded:,} of {opened:,} open flags {'is' if graded == 1 else 'are'} on graded answers"
-    several = " One answer may have several flags." if opened > 1 else ""
-    return f"{some}.{several} A grade alone closes no flag."
 
 
 def agreement_tables(stats: Stats) -> Iterator[Table]:
@@ -199,84 +170,44 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
                 continue
             rows.append(((title, "graded" if row.answers is None else f"all {row.answers:,}"), row.n, row.statistics))
             if row.graded:
-                rows.append(((title, "graded"), _graded_answers(row), row.graded))
+                rows.append(((title, "graded"), row.graded["agreement"].n, row.graded))
         headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
         if headline is not None:
             names = (f"Agreement on {grade}", ANSWERS)
             yield statistics_table(names, rows, ("agreement", headline))
 
 
-def agreement_words(stats: Stats) -> Iterator[str]:
-    """Yield what the answers of the tables are, why figures have no interval, and which rows not to compare."""
+def stats_notes(stats: Stats) -> Iterator[Note]:
+    """Yield what the figures do not show, and how to compare judge versions."""
     rows = [*_in_all(stats)]
-    if any(row.answers is not None for _, row in rows):
-        chosen = ", which are no random sample" if any(row.graded for _, row in rows) else ""
-        yield f'Answers: "all" are those with a usable verdict, "graded" those that people graded{chosen}.'
-    without = [row.grade for _, row in rows if row.answers is None]
-    if others := [*dict.fromkeys(each for each in without if each != "label")]:
-        yield (
-            f"Agreement on {' and '.join(others)} is not available for all answers: it needs grades of all of them, or "
-            "of a random sample only. For all answers, it may be far from the figure of the graded ones."
-        )
-    if "label" in without:
-        yield (
-            "Figures of the graded answers alone do not hold for all answers if people chose which to grade, for "
-            "example flagged ones: see `judgeboard agreement`."
-        )
-    yield from no_interval_sentences(
-        (f"{title}, {row.grade}", row.statistics[name])
-        for title, row in rows
-        for name in ("agreement", next((each for each in HEADLINES if each in row.statistics), "agreement"))
-        if name in row.statistics
-    )
-    yield from _not_comparable(rows)
-
-
-def _not_comparable(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[str]:
-    """Yield how to compare versions if their labels were chosen or differ; the counts show which differ."""
-    grades = len({row.grade for _, row in rows})
-    graded = {(row.grade, _graded_answers(row), *row.left_out.items()) for _, row in rows}
-    in_all = {(row.grade, row.answers) for _, row in rows if row.answers is not None}
-    labels = {(row.grade, row.n, row.answers) for _, row in rows}
-    of_labels = [row for _, row in rows if row.grade == "label" and row.n >= MIN_PAIRS]
-    if len(of_labels) > 1 and any(row.answers is None for row in of_labels):
-        # A judge whose flags chose the labels seems worse than it is.
-        yield (
-            "The graded answers are no random sample: flags or people chose them. So their rows do not show which "
-            "version is better."
-        )
-    elif len(graded) > grades or len(in_all) > len({grade for grade, _ in in_all}):
-        yield "The versions judged different answers, so do not compare their rows."
-    elif len(labels) > grades:
-        yield "The rows rest on different labels (see n), so do not compare them."
-    else:
-        return
+    if graded := stats.flags.open_graded:
+        yield note("open_graded", n=graded, flags=stats.flags.by_state[FlagState.OPEN])
+    if any(row.answers is None for _, row in rows):
+        yield note("no_sample")
     # `compare versions` compares labels. The versions with the most labels share the most of them.
     labelled = sorted((row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n)
     if len(labelled) > 1:
         versions = " ".join(quote(title) for title, _ in labelled[:2])
-        yield f"To compare {'them' if len(labelled) == 2 else 'two of them'}: `judgeboard compare versions {versions}`"
+        yield note("compare_versions", command=f"judgeboard compare versions {versions}")
 
 
-def _graded_answers(row: VersionAgreement) -> int:
-    return row.graded["agreement"].n if row.graded else row.n
+def missing_intervals(stats: Stats) -> Iterator[str]:
+    """Yield why figures of the tables have no interval."""
+    yield from no_interval_sentences(
+        (f"{title}, {row.grade}", row.statistics[name])
+        for title, row in _in_all(stats)
+        for name in ("agreement", next((each for each in HEADLINES if each in row.statistics), "agreement"))
+        if name in row.statistics
+    )
 
 
-def left_out_lines(stats: Stats) -> Iterator[str]:
-    """Yield which answers the figures leave out: judged ones without groundedness, and graded ones by reason."""
-    compared = {row.judge_version for _, row in _in_all(stats) if row.grade != "quality"}
-    for version in stats.judge_versions:
-        if version.fingerprint in compared and version.without_groundedness:
-            answers = counted(version.without_groundedness, "judged answer")
-            have, them = ("has", "it") if version.without_groundedness == 1 else ("have", "them")
-            title = version_title(version.name, version.number)
-            yield (
-                f"{title}: {answers} {have} neither groundedness nor a label. The figures on labels and groundedness "
-                f"leave {them} out."
-            )
-    for title, row in _in_all(stats):
-        if (sentence := left_out_sentence(row.left_out)) is not None:
-            yield f"{title}, {row.grade}: {sentence[0].lower()}{sentence[1:]}"
+def left_out_table(stats: Stats) -> Table:
+    """Return the graded answers that the figures leave out, by reason."""
+    columns = (Column("Left out"), Column("Grade"), Column("Reason"), Column(ANSWERS, "count"))
+    rows = (
+        (title, row.grade, LEFT_OUT[reason], n) for title, row in _in_all(stats) for reason, n in row.left_out.items()
+    )
+    return Table(columns, tuple(rows))
 
 
 def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:

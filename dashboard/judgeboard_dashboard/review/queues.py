@@ -188,7 +188,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             label = count(progress.conflict, "conflict")
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
-            open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
+            open_button("Share of bad answers", Rows("overview", {}), key="queue_rate", icon=":material/percent:")
         if nothing is None or nothing.skipped:  # the page of the queue offers the skipped items
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)

@@ -1,7 +1,6 @@
 """The page Agreement: one sentence on whether the judge can be trusted, with its figures."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -15,12 +14,12 @@ from judgeboard.formats.output import Table, to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.measure.agreement import agreement_of, stand_in_test
 from judgeboard.measure.agreement_notes import compared_with
-from judgeboard.measure.agreement_page import AgreementPage, agreement_page
-from judgeboard.measure.agreement_result import AgreementResult, Note, left_out_sentence
+from judgeboard.measure.agreement_page import AgreementPage, SameAnswers, agreement_details, agreement_page
+from judgeboard.measure.agreement_result import AgreementResult, answers_words
 from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeName, Of
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.ratings import PairSource
-from judgeboard.measure.reliance import reliance_of
+from judgeboard.measure.reliance import reliance_of, verdict
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version, scored_version
 from judgeboard.reports.agreement import (
@@ -28,28 +27,24 @@ from judgeboard.reports.agreement import (
     OF_NAMES,
     TITLES,
     all_and_alone,
-    alone_title,
     classes_table,
     figures_file,
     figures_table,
-    in_all_title,
     next_command,
     notices_table,
     report_page,
     report_results,
 )
 from judgeboard.reports.front_page import log_summary
-from judgeboard.reports.rates import rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import METADATA, RowFilter, filter_sentence
-from judgeboard.store.judge_versions import StoredVersion, list_versions, versions_asked_again
+from judgeboard.store.judge_versions import list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
-from judgeboard.text import counted
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, seen, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
@@ -74,22 +69,11 @@ from judgeboard_dashboard.widgets.filters import (
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.log_figures import bad_share
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, open_button, responses
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
+from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
-MOST_NOTES = 2
-FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PART_FIELDS)
-LEADS = {
-    "one_class": "Only one category.",
-    "not_conclusive": "Wide interval.",
-    "correlated_judges": "Correlated judges.",
-    "few_of_rarer": "One category is rare.",
-    "slice_apart": "One part differs.",
-}
-# These are captions, not notes at the top of the page.
-SMALL = {"slices", "some_flagged", "cut", "judged_again", "temperature", "other_grades"}
+FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", "all", *PART_FIELDS)
 HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
 
 
@@ -245,7 +229,8 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
             else {each.title: each.id for each in list_versions(connection)}
         )
     sentence(result.sentence)
-    _notes(result.notes)
+    _first_caveat(result)
+    _more_notes(result)
     _next_step(result)
     if result.n:
         show_raters(result, ids, choice.counted, as_tables=as_tables)
@@ -258,44 +243,58 @@ def _next_step(result: AgreementResult) -> None:
 
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
-    if shown.version is None or shown.result is None:
+    result, version = shown.result, shown.version
+    if version is None:
+        empty_page("agreement", result.sentence, among=STEPS)
+        _more_notes(result)
         with reading() as connection:
             judged = judging_version(connection)
         if judged is not None and shown.grade == "label":
-            _rate(judged, implied_labels=filters.counted.implied_labels)
-        empty_page("agreement", shown.sentence, among=STEPS)
-        _notes(shown.notes)
+            _plan_button()
         return
-    everything = filters.counted.where == RowFilter()
-    left_out = dict(shown.result.left_out)
-    if shown.grade == "label" and filters.counted.reviewer_id is None and everything:
-        of_rate = _rate(shown.version, implied_labels=filters.counted.implied_labels)
-        # The caption of the rate names its answers. What both leave out stands there.
-        left_out = {reason: n for reason, n in left_out.items() if of_rate.get(reason) != n}
-    sentence(shown.sentence)
-    _notes(shown.notes, left_out_sentence(left_out))
-    if not everything:
-        caption(f"{filter_sentence(filters.counted.where)} Flags are counted in the whole log.")
-    if shown.result.n < MIN_PAIRS:
-        _next_step(shown.result)
-        _worth_of_flags()
+    allowed = verdict(result)
+    sentence(result.sentence, lead="" if allowed is None else allowed.text)
+    _first_caveat(result)
+    if filters.counted.where != RowFilter():
+        caption(filter_sentence(filters.counted.where))
+    if result.to_label is not None and not result.to_label.hidden:
+        _plan_button()
+    if result.n < MIN_PAIRS:
+        _more_notes(result)
+        _next_step(result)
         return
-    figures = AgreementFigures(shown, shown.version, shown.result, filters.by, as_tables=filters.as_tables)
-    # Three columns. At a width of 800 px, the third is below the other two.
-    with st.container(key="wrap_agreement"):
-        first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
-    with first:
+    figures = AgreementFigures(shown, version, result, filters.by, as_tables=filters.as_tables)
+    left, right = stacking_columns("agreement", [1, 1.15])
+    with left:
+        figures.leading()
+    with right:
         figures.confusion()
-    with second:
+    if st.toggle("All figures", key="all", bind="query-params"):
+        _details(figures, filters)
+
+
+def _plan_button() -> None:
+    if permitted(Action.MAKE_QUEUES):
+        open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")
+
+
+def _details(figures: AgreementFigures, filters: Filters) -> None:
+    """Show the other caveats and figures, the slices, the judge versions, the flags and the people."""
+    shown = figures.page
+    with reading() as connection:
+        details = agreement_details(PairSource(connection, filters.counted), shown)
+    _more_notes(figures.result)
+    left, right = stacking_columns("parts", [1, 1])
+    with left:
         figures.slices()
-    with third:
+    with right:
         if shown.grade == "label":
             figures.calibration()
         else:
-            figures.over_time()
+            figures.over_time(details)
     left, right = stacking_columns("versions", [1.65, 1])
     with left:
-        _versions(shown, filters)
+        _versions(details.same_answers, filters)
     with right:
         _worth_of_flags()
     left, right = stacking_columns("figures", [1.35, 1])
@@ -303,45 +302,24 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         _all_figures(figures)
     with right:
         if shown.grade == "label":
-            figures.over_time()
-        _single_people(figures)
+            figures.over_time(details)
+        _single_people(figures, details.differing)
         _notices_of_readers(figures)
 
 
-def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
-    """Show how many of all answers are bad, and per query type; where that is not known, what to label.
-
-    Return which answers it left out, by reason.
-    """
-    result = bad_share(version, implied_labels=implied_labels)
-    show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
-    if result.to_label is not None and not result.to_label.hidden and permitted(Action.MAKE_QUEUES):
-        open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")
-    caption(*(each.text for each in result.caveats), left_out_sentence(result.about.left_out))
-    if result.about.counts["labels"] and len(result.slices) > 1:
-        with st.expander("Bad answers by query type", key="rate_tables"):
-            table(rate_table(result), key="rate_types", name="rates")
-    return result.about.left_out
+def _first_caveat(result: AgreementResult) -> None:
+    if result.caveats:
+        note(result.caveats[0].text, lead="Note.")
 
 
-def _notes(notes: Sequence[Note], left_out: str | None = None) -> None:
-    prominent = [shown for shown in notes if shown.code not in SMALL]
-    for shown in prominent[:MOST_NOTES]:
-        note(_on_page(shown), lead=LEADS.get(shown.code, "Note."))
-    small = [*prominent[MOST_NOTES:], *(shown for shown in notes if shown.code in SMALL - {"slices"})]
-    if small or left_out:
-        caption(*map(_on_page, small), left_out)
+def _more_notes(result: AgreementResult) -> None:
+    """List the other caveats, the next steps and what is left out."""
+    caption(*(each.text for each in (*result.caveats[1:], *result.next)), result.left_out_sentence)
 
 
-def _on_page(shown: Note) -> str:
-    """Return the text of a note with the page's field in the place of the option."""
-    return re.sub(r"`--grade (\w+)`", r"Grade: \1", shown.text)
-
-
-def _versions(shown: AgreementPage, filters: Filters) -> None:
-    same, grade = shown.same_answers, shown.grade
-    answers = counted(same.n, "graded answer") if same.answers is None else counted(same.answers, "answer")
-    heading(f"Judge versions on the {answers} that all of them judged" if same.versions else "Judge versions")
+def _versions(same: SameAnswers, filters: Filters) -> None:
+    grade = filters.grade
+    heading(f"Judge versions on {answers_words(same.n, same.answers)}" if same.versions else "Judge versions")
     if not same.versions:
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
@@ -392,10 +370,8 @@ def _worth_of_flags() -> None:
 def _all_figures(figures: AgreementFigures) -> None:
     heading(f"All figures of {figures.result.title}")
     of_all, alone = all_and_alone(figures.result)
-    if alone:
-        caption(f"{in_all_title(figures.result)}:")
-    elif figures.result.is_of_graded:
-        caption(f"{alone_title(figures.result)}:")
+    if figures.result.is_of_graded:
+        caption(f"{answers_words(figures.result.n, figures.result.answers)}:")
     rows = figures_table(of_all)
     table(
         rows,
@@ -406,7 +382,7 @@ def _all_figures(figures: AgreementFigures) -> None:
         csv=lambda: _file_with_slices(figures.page.choice),
     )
     if alone:
-        caption(f"{alone_title(figures.result)}:")
+        caption(f"{answers_words(figures.result.n, None)}:")
         rows = figures_table(alone)
         table(rows, [cell_rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
     if classes := figures.result.classes:
@@ -419,11 +395,11 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
         result = agreement_of(connection, choice)
     parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
     if result.graded:
-        parts.insert(1, (alone_title(result), result.graded))
+        parts.insert(1, (answers_words(result.n, None), result.graded))
     return figures_file(result.grade, ((result.title, name, statistics) for name, statistics in parts))
 
 
-def _single_people(figures: AgreementFigures) -> None:
+def _single_people(figures: AgreementFigures, differing: WhyCounts | None) -> None:
     heading(TITLES["alt_test"])
     epsilon = epsilon_field()
     version, grade, counted = figures.version, figures.page.grade, figures.page.choice.counted
@@ -431,7 +407,7 @@ def _single_people(figures: AgreementFigures) -> None:
         test = stand_in_test(connection, version, grade, epsilon, counted)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
     stand_in(test, reliance_of(figures.result), version.id, grade, people, counted)
-    after_they_saw(figures.result.anchoring, figures.page.differing, version.id, counted.where)
+    after_they_saw(figures.result.anchoring, differing, version.id, counted.where)
 
 
 def _notices_of_readers(figures: AgreementFigures) -> None:

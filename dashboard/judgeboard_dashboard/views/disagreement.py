@@ -81,9 +81,9 @@ def disagreement() -> None:
     follow("disagreement", own=FIELDS)
     counted, asked, figures, as_table = _load()
     if figures.version is None or figures.pairs == 0:
-        empty_page("disagreement", figures.sentence, among=STEPS)
+        empty_page("disagreement", figures.headline.text, among=STEPS)
         return
-    sentence(figures.sentence)
+    sentence(figures.headline.text)
     left, right = stacking_columns("disagreement", [1, 1.35])
     with left:
         _picture(figures, asked["cell"], counted, as_table=as_table)

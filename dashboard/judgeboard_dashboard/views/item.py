@@ -569,7 +569,7 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     planned = work.queue.of_rate
     with st.container(horizontal=True, gap="small"):
         if planned and st.button("Share of bad answers", key="end_to_rate", icon=":material/percent:", **main):
-            open_rows("agreement")
+            open_rows("overview")
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
             open_rows("queues")

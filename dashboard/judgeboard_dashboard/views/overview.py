@@ -19,10 +19,10 @@ from judgeboard.measure.alarms import further_changes, open_alarms
 from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.rates import NOW, Rate
+from judgeboard.measure.reliance import verdict
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,
     judge_share_note,
@@ -260,8 +260,8 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *
     if judge is None:
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
-        words = (trust_sentence(judge), people.sentence, beside_people(judge, people))
-        sentence(" ".join(filter(None, words)), lead=conclusion(judge) or "")
+        words, allowed = (trust_sentence(judge), people.sentence, beside_people(judge, people)), verdict(judge)
+        sentence(" ".join(filter(None, words)), lead="" if allowed is None else allowed.text)
     agreements = {"Judge and people": judge, "Two people": people}
     lines = [(name, each.statistics["agreement"]) for name, each in agreements.items() if each and _known(each)]
     if lines:

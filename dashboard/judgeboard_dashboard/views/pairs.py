@@ -16,12 +16,12 @@ from judgeboard.measure.pair_report import (
     ModelRanking,
     PairGroup,
     PairLine,
-    correlations_sentence,
+    correlations_table,
     figures_of,
-    outcome_words,
+    group_notes,
+    models_table,
 )
 from judgeboard.stats.estimates import percent_words
-from judgeboard.stats.model_ranking import RankedModel
 from judgeboard.store.comparisons import PairHead, latest_comparisons, pair_heads, versions_that_compared
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.preferences import CurrentPreference, load_preferences, side_of
@@ -183,7 +183,8 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         _models(pairs.rankings)
         return
     group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
-    sentence(outcome_words(group), lead=f"{version.title}, {aspect}.")
+    heading(f"{version.title}, {aspect}")
+    caption(*(each.text for each in group_notes(group)))
     table(
         _groups_table(groups),
         key="pair_figures",
@@ -207,12 +208,11 @@ def _models(rankings: Sequence[ModelRanking]) -> None:
         return
     heading("Models")
     table(
-        Table.of(lines, MODEL_COLUMNS),
+        models_table(rankings).without({"Aspect"}),
         key="models",
         under=(
             "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
             "Intervals: 95 % CI, bootstrap over questions.",
-            *(correlations_sentence(ranking) for ranking in rankings if ranking.correlations),
         ),
         csv=file_of(
             ("Model", "Preferences of", "Statistic"),
@@ -224,6 +224,8 @@ def _models(rankings: Sequence[ModelRanking]) -> None:
         ),
         most=8,
     )
+    if (correlations := correlations_table(rankings)).rows:
+        table(correlations.without({"Aspect"}), key="correlations")
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
@@ -285,13 +287,6 @@ GROUP_COLUMNS: Columns[PairGroup] = {
         lambda group: group.counts.tie_win
     ),
     Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
-}
-MODEL_COLUMNS: Columns[tuple[ModelRanking, RankedModel]] = {
-    Column("Model", width=170): lambda line: line[1].model,
-    Column("Preferences of", width=120): lambda line: BY_WORDS[line[0].by],
-    Column("n", "count", width=55, help="Pairs, or votes where each person's vote counts"): lambda line: line[1].n,
-    Column("Wins", "share estimate", width=140): lambda line: line[1].win_rate,
-    Column("Strength", "estimate", width=275): lambda line: line[1].strength,
 }
 _OF_TWO_ORDERS = (
     "Same in both orders",

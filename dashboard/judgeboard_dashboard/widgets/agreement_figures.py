@@ -6,14 +6,12 @@ from functools import partial
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.agreement_page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
+from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, SameAnswers, TimePoint, few_of_rarer
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
-    described_words,
+    answers_words,
     headline_name,
-    headline_words,
-    not_shown_sentences,
     shown_statistics,
 )
 from judgeboard.measure.cells import ALL, Cell, Raters, cell_names
@@ -25,7 +23,6 @@ from judgeboard.measure.reliance import Reliance
 from judgeboard.reports.agreement import (
     ANCHORING_WORDS,
     TITLES,
-    alone_title,
     anchoring_table,
     calibration_table,
     confusion_table,
@@ -66,6 +63,13 @@ VERSION_STATISTICS: dict[GradeName, tuple[str, ...]] = {
 }
 """The statistics in the table of judge versions."""
 
+LEADING: dict[GradeName, tuple[str, ...]] = {
+    "label": ("kappa", "sensitivity", "specificity"),
+    "quality": ("weighted_kappa", "agreement", "at_most_one_apart"),
+    "groundedness": ("spearman", "mean_absolute_difference", "bias"),
+}
+"""The three figures of each grade; misses and false alarms are the complements of sensitivity and specificity."""
+
 MOST_SLICES = 8
 WEEK = 7
 CHANCE = "0 means agreement by chance, 1 means full agreement."
@@ -90,7 +94,16 @@ class AgreementFigures:
     @property
     def _alone(self) -> str | None:
         """What a chart describes, if it is not all answers."""
-        return f"{alone_title(self.result)}." if self.result.is_of_graded else None
+        return f"{capital(answers_words(self.result.n, None))}." if self.result.is_of_graded else None
+
+    def leading(self) -> None:
+        """Show the three figures that the verdict depends on."""
+        heading(capital(answers_words(self.result.n, self.result.answers)))
+        leading = {
+            name: self.result.statistics[name] for name in LEADING[self.page.grade] if name in self.result.statistics
+        }
+        rows = figures_table(leading).without({"Method"})
+        table(rows, [cell_rows(self.cell())] * len(rows.rows), key="leading")
 
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
@@ -146,10 +159,6 @@ class AgreementFigures:
         if self.result.statistics[lead].value is None:
             instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
-        # A chart would invite the comparison that the sentence forbids.
-        incomparable = self.result.incomparable_sentence
-        if incomparable is not None:
-            instead(incomparable)
         shown = _largest_slices(self.result)
         others = len(self.result.slices) - len(shown) + 1
         slices_figure(
@@ -161,12 +170,12 @@ class AgreementFigures:
                 *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
             ],
             key=f"slices_{self.page.grade}_{self.by}",
-            as_table=self.as_tables or incomparable is not None,
+            # A chart invites comparisons, which slices of chosen answers do not allow.
+            as_table=self.as_tables or self.result.answers is None,
             under=(
-                described_words(self.result, shown) if self.result.is_of_graded else None,
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 _no_line(shown, lead),
-                next((each.text for each in self.page.notes if each.code == "slices"), None),
+                next((each.text for each in self.result.caveats if each.code == "slices"), None),
                 f"The CSV file below has {others} more slices with fewer answers." if others else None,
             ),
         )
@@ -196,17 +205,17 @@ class AgreementFigures:
             listed=LISTED,
         )
 
-    def over_time(self) -> None:
+    def over_time(self, details: AgreementDetails) -> None:
         """Show agreement by week of the answers; for labels and qualities also kappa, where a week has enough."""
         heading("Over time")
-        points = self.page.over_time
+        points = details.over_time
         if not points:
             instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
         scale = SCALES[self.page.grade]
         kappa = STATISTICS[headline_name(scale)].name
-        missing = self.page.without_time
+        missing = details.without_time
         title = "Same grade" if share else "Mean difference"
         columns: Columns[TimePoint] = {
             Column("Week of"): lambda point: day_words(point.start),
@@ -229,7 +238,7 @@ class AgreementFigures:
         if not known:
             caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
             return
-        few = f"{counted(left_out, 'week')} without {headline_words(scale)}: too few answers, or no different grades."
+        few = f"{counted(left_out, 'week')} without {kappa}: too few answers, or no different grades."
         no_band = f"{counted(without_band, 'week')} without an interval: {few_of_rarer(scale.grade)}."
         ends = [end for point in known for end in (point.estimate.low, point.estimate.value) if end is not None]
         self._weeks(
@@ -294,7 +303,7 @@ def slices_figure(
     as_table: bool,
     under: Sequence[str | None],
 ) -> None:
-    """Show the statistic ``lead`` of each slice with its interval. The reason of a missing one stands below."""
+    """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
     name = STATISTICS[lead].name
     missing = unmeasured(0, "not available")
     lines = [
@@ -309,7 +318,8 @@ def slices_figure(
         key=key,
         says=f"{name} with 95 % interval by {by.lower()}",
         as_table=as_table,
-        under=(*under, *not_shown_sentences(slices, (lead,))),
+        under=under,
+        drawn=tuple(f"{each.name}: {each.not_shown[lead]}." for each in slices if lead in each.not_shown),
         listed=LISTED,
     )
 

@@ -48,7 +48,7 @@ def jury_section(version: StoredVersion) -> None:
         ),
     ):
         caption(text)
-    described = report.jury.described.removeprefix(", ")
+    described = report.jury.described.strip()
     under = (
         f"The agreement with people holds {described}. n counts the labels behind it." if described else None,
         *report.without_interval,

@@ -16,13 +16,13 @@ from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard_dashboard.session import kept_until_new_rows
 
 
-def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> Rate:
+def bad_share(version: StoredVersion | None) -> Rate:
     """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
-    choice = RateChoice(by="query_type", implied_labels=implied_labels)
+    choice = RateChoice(by="query_type")
     return kept_until_new_rows(
         log_revision,
         lambda connection: rate_of(connection, version, choice),
-        ("rate", None if version is None else version.id, implied_labels),
+        ("rate", None if version is None else version.id),
     )
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 ADDRESSES = (
     "/disagreement",
     "/disagreement?grade=Label",
-    "/agreement?grade=Quality",
+    "/agreement?grade=Quality&all=true",
     "/agreement?compare=People+and+people",
     "/agreement?compare=Judge+and+judge&by=Generator",
 )
@@ -48,7 +48,7 @@ def test_nothing_is_cut_wraps_or_runs_out(page: Page) -> None:
 
 
 def test_the_figures_fit_and_the_table_of_flags_shows_all_its_columns(page: Page) -> None:
-    drawn(page, "/agreement")
+    drawn(page, "/agreement?all=true")
     scroller = page.locator(".st-key-opens_flags .dvn-scroller")
     expect(scroller).to_be_attached()
     for look in looks(page):

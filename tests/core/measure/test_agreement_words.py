@@ -3,12 +3,11 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import every_judge, measure_agreement
-from judgeboard.measure.reliance import Reliance, reliance, stand_in_sentence
-from judgeboard.reports.agreement import stand_in_words
+from judgeboard.measure.reliance import Reliance, reliance, stand_in_note
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest, PersonTest
 
 
-def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
+def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
     version, ids = sqlite_log.version(), sqlite_log.answers(20)
     for index, each in enumerate(ids):
         said = {"label": BAD if index < 10 else GOOD, "quality": 1 + index % 4, "groundedness": index / 20}
@@ -18,15 +17,12 @@ def test_a_sentence_per_grade(sqlite_log: GradedLog) -> None:
             people |= {"label": GOOD}
         sqlite_log.review(each, **people)
     with sqlite_log.store.reading() as connection:
-        label, groundedness, quality = (each.sentence for each in every_judge(connection))
-    assert label.startswith("On all 20 answers with a usable verdict, judge and people agree on 90 % [")
-    assert "The judge misses 0 % [0, 32] of bad answers and raises a false alarm on 17 % [" in label
-    said = groundedness
-    assert "judge and people differ by 0.05 on average. The judge is 0.05 lower than people." in said
-    assert "Rank correlation is 1.00" in said
-    said = quality
-    assert said.startswith("On all 20 answers with a usable verdict, judge and people give the same quality on 65 % [")
-    assert "and are at most one level apart on 90 %. Weighted kappa is 0.61 [" in said
+        label, groundedness, quality = every_judge(connection)
+    assert [each.headline.code for each in (label, groundedness, quality)] == ["labels", "scores", "levels"]
+    assert {each.headline.values["on"] for each in (label, groundedness, quality)} == {"all 20 judged answers"}
+    assert label.headline.values["missed"].value == 0
+    assert groundedness.headline.values["rank"].value == 1
+    assert round(quality.headline.values["kappa"].value, 2) == 0.61
 
 
 def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
@@ -41,36 +37,22 @@ def a_test_of(*passed: bool | None) -> AlternativeAnnotatorTest:
 
 
 @pytest.mark.parametrize(
-    ("passed", "allowed", "said"),
+    ("passed", "allowed", "code"),
     [
-        ((True, True, True), Reliance.CAN, "3 of 3 people (ε = 0.2). It may replace a person here, as far as this"),
-        (
-            (True, True, True),
-            Reliance.HELPS,
-            "(ε = 0.2). That alone is not enough to replace a person: judge and people",
-        ),
-        ((True, True, True), Reliance.NOT_CONCLUSIVE, "a person: how far judge and people agree is not conclusive."),
-        ((True, True, True), Reliance.DO_NOT, "a person: judge and people agree too little."),
-        (
-            (True, True, None, None, None),
-            Reliance.CAN,
-            "replace a person: only 2 of 5 people could be tested. The judge passed the test for 2 of them (ε = 0.2).",
-        ),
-        ((False, None, None), Reliance.CAN, "only 1 of 3 people could be tested. The judge did not pass the test for"),
-        ((True, True, True), Reliance.UNKNOWN, "to replace a person: there is no figure of all answers yet."),
-        ((True, False), Reliance.CAN, "1 of 2 people (ε = 0.2). That is not enough to replace a person."),
-        ((False, False), Reliance.CAN, "0 of 2 people (ε = 0.2). It is not shown that it can replace a person."),
-        ((True,), Reliance.CAN, "1 of 1 person (ε = 0.2). It may replace a person here"),
+        ((True, True, True), Reliance.CAN, "stand_in_passed"),
+        ((True,), Reliance.CAN, "stand_in_passed"),
+        ((True, True, True), Reliance.HELPS, "stand_in_not_alone"),
+        ((True, True, True), Reliance.NOT_CONCLUSIVE, "stand_in_not_alone"),
+        ((True, True, True), Reliance.DO_NOT, "stand_in_not_alone"),
+        ((True, True, True), Reliance.UNKNOWN, "stand_in_not_alone"),
+        ((True, True, None, None, None), Reliance.CAN, "stand_in_untested"),
+        ((False, None, None), Reliance.CAN, "stand_in_untested"),
+        ((True, False), Reliance.CAN, "stand_in_failed"),
+        ((False, False), Reliance.CAN, "stand_in_failed"),
     ],
 )
-def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Reliance, said: str) -> None:
-    assert said in stand_in_sentence(a_test_of(*passed), allowed)
-
-
-def test_the_share_of_people_needs_two_people() -> None:
-    one, two = (list(stand_in_words(a_test_of(*passed), Reliance.CAN)) for passed in ((False, None), (False, True)))
-    assert not [line for line in one if "winning rate" in line]
-    assert "The judge passed for this share of the people (winning rate ω): 0.50." in two
+def test_a_stand_in_test_says_no_more_than_all_figures_allow(passed, allowed: Reliance, code: str) -> None:
+    assert stand_in_note(a_test_of(*passed), allowed).code == code
 
 
 @pytest.mark.parametrize(
@@ -96,5 +78,5 @@ def test_where_people_found_one_class_only_kappa_is_not_in_the_sentence(sqlite_l
     sqlite_log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
     sqlite_log.review_all(ids, label=people)
     result = measure_agreement(sqlite_log.store)
-    assert "kappa" not in result.sentence
-    assert any("kappa is not meaningful" in note.text for note in result.notes)
+    assert result.headline.code == "one_label"
+    assert "one_class" in [each.code for each in result.caveats]

@@ -8,7 +8,6 @@ from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore
 from judgeboard.errors import NotFound
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_notes import EMPTY
 from judgeboard.measure.agreement_page import agreement_page
 from judgeboard.measure.ratings import PairSource
 from judging_log import address
@@ -31,22 +30,21 @@ def own_scale(log: GradedLog, bring_grades) -> GradedLog:
 
 @on_sqlite
 def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_scale: GradedLog) -> None:
-    both = "Both gave score (12 answers). To compare them: `judgeboard agreement"
-    says = f"No answer has the grade label from both prometheus v1 and a person. {both} --judge-version 'prometheus v1'"
-    assert measure_agreement(own_scale.store, judge_versions=["prometheus"]).sentence == f"{says} --grade score`"
-    with pytest.raises(NotFound) as refused:
+    headline = measure_agreement(own_scale.store, judge_versions=["prometheus"]).headline
+    command = "judgeboard agreement --judge-version 'prometheus v1' --grade score"
+    assert headline.values == {"grade": "label", "others": ["score"], "command": command}
+    with pytest.raises(NotFound, match="judgeboard agreement --grade score") as refused:
         measure_agreement(own_scale.store)
-    assert str(refused.value) == f"No answer has the grade label from both a judge and a person. {both} --grade score`"
     with own_scale.store.reading() as connection:
-        assert agreement_page(PairSource(connection)).sentence == str(refused.value)
+        assert agreement_page(PairSource(connection)).result.sentence == str(refused.value)
     assert run(["agreement", "--grade", "score", "--db", address(own_scale.store)]) == 0
 
 
 @on_sqlite
 def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> None:
     scored(own_scale, "other", [1, 2, 3], "depth")
-    says = measure_agreement(own_scale.store, judge_versions=["other"]).sentence
-    assert "On the same answers, people gave score and the judge gave depth." in says
+    headline = measure_agreement(own_scale.store, judge_versions=["other"]).headline
+    assert (headline.code, headline.values) == ("other_names", {"people": ["score"], "judge": ["depth"]})
 
 
 @on_sqlite
@@ -56,7 +54,7 @@ def test_grades_that_are_never_under_one_name_are_named(log: GradedLog, bring_gr
     bring_grades(
         [{"response_id": f"a{n}", "annotator": "ann", "quality": 1 + n % 5, "scale": "1-5"} for n in range(1, 13)]
     )
-    with pytest.raises(NotFound, match="people gave score and the judge gave groundedness"):
+    with pytest.raises(NotFound, match="People gave score, the judge gave groundedness"):
         measure_agreement(log.store)
 
 
@@ -65,10 +63,9 @@ def test_another_of_the_three_grades_is_named(log: GradedLog) -> None:
     ids = log.answers(3)
     log.say_all(log.version(), ids, quality=3, label=GOOD)
     log.review_all(ids, quality=2)
-    says = measure_agreement(log.store, judge_versions=["rag"]).sentence
-    assert "Both gave quality (3 answers)" in says
-    by_groundedness = measure_agreement(log.store, judge_versions=["rag"], grade="groundedness").sentence
-    assert "the grade groundedness" in by_groundedness
+    for grade in ("label", "groundedness"):
+        headline = measure_agreement(log.store, judge_versions=["rag"], grade=grade).headline
+        assert (headline.values["grade"], headline.values["others"]) == (grade, ["quality"])
 
 
 @on_sqlite
@@ -76,7 +73,7 @@ def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> Non
     first, second = log.answers(2)
     log.say_all(log.version(), [first], quality=3)
     log.review_all([second], quality=2)
-    assert measure_agreement(log.store, judge_versions=["rag"]).sentence == EMPTY
+    assert measure_agreement(log.store, judge_versions=["rag"]).headline.code == "nothing_in_common"
 
 
 @on_sqlite
@@ -85,7 +82,5 @@ def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> N
     for reviewer in ("mara", "jon"):
         log.review_all(ids, reviewer, label=GOOD)
     result = measure_agreement(log.store, of="people", grade="quality")
-    assert result.sentence == (
-        "No two people gave a quality to the same answer, so their agreement is not available. Two people or more "
-        "rated label (12 answers): choose it with --grade."
-    )
+    assert result.headline.code == "few_rated"
+    assert [each.values for each in result.next if each.code == "choose_grade"] == [{"grades": ["label"]}]

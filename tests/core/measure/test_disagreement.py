@@ -1,15 +1,10 @@
 from typing import Any
 
-from sqlalchemy import insert
-
 from engines import on_sqlite
-from graded_log import BAD, GOOD, NOON, GradedLog
-from judgeboard.measure.agreement_notes import EMPTY
+from graded_log import BAD, GOOD, GradedLog
 from judgeboard.measure.choice import CountedGrades
-from judgeboard.measure.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
+from judgeboard.measure.disagreement import DisagreementPage, disagreement_page
 from judgeboard.measure.ratings import PairSource
-from judgeboard.store.issues import ensure_modes
-from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
 def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> DisagreementPage:
@@ -38,9 +33,7 @@ def test_the_worst_come_first_and_equal_ones_by_id(log: GradedLog) -> None:
     assert ids_of(shown) == [ids[1], ids[2], ids[3]]
     assert [row.difference for row in shown.rows] == [-0.9, 0.6, -0.4]
     assert (shown.pairs, shown.total) == (5, 3)
-    assert shown.sentence == (
-        "Judge and people differ by 0.4 or more on 3 of 5 answers. The judge is too harsh on 2, too kind on 1."
-    )
+    assert shown.headline.values == {"answers": 5, "kind": 1, "harsh": 2}
 
 
 def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog) -> None:
@@ -115,9 +108,7 @@ def test_quality_and_labels_have_their_own_distance(log: GradedLog) -> None:
     labels = page(log, grade="label", version_id=version.id)
     assert ids_of(labels) == ids[:2]
     assert labels.picture.axis == ("hallucinated", "grounded")
-    assert labels.sentence == (
-        "Judge and people give different labels on 2 of 5 answers. The judge is too harsh on 2, too kind on 0."
-    )
+    assert labels.headline.values == {"answers": 5, "kind": 0, "harsh": 2}
 
 
 def test_few_pairs_are_points(sqlite_log: GradedLog) -> None:
@@ -132,7 +123,7 @@ def test_few_pairs_are_points(sqlite_log: GradedLog) -> None:
 @on_sqlite
 def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
     shown = page(log)
-    assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)
+    assert (shown.headline.code, shown.version, shown.rows, shown.total) == ("nothing_in_common", None, (), 0)
 
 
 @on_sqlite
@@ -141,35 +132,4 @@ def test_a_grade_that_nobody_gave_names_those_that_both_gave(log: GradedLog) -> 
     log.say_all(log.version(), ids, label=GOOD)
     log.review_all(ids, label=GOOD)
     shown = page(log)
-    assert shown.sentence.startswith("No answer has the grade groundedness from both")
-    assert "Both gave label (3 answers)" in shown.sentence
-
-
-def test_the_sentence() -> None:
-    words = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
-    assert words == "Judge and people never differ by 0.4 or more on 87 answers."
-    assert disagreement_sentence("quality", 2, 9, too_kind=3, too_harsh=1) == (
-        "Judge and people differ by 2 or more on 4 of 9 answers. The judge is too kind on 3, too harsh on 1."
-    )
-
-
-@on_sqlite
-def test_misses_are_counted_by_the_failure_modes_of_bad_answers(log: GradedLog) -> None:
-    version, ids = log.version(), log.answers(8, query_type="QA", metadata={})
-    sql = log.answers(1, query_type="sql", metadata={})
-    for each, judge in zip([*ids, *sql], (GOOD, GOOD, BAD, GOOD, BAD, BAD, GOOD, GOOD, GOOD), strict=True):
-        log.say(version, {each: {"label": judge, "groundedness": 0.6}})
-    bad, good = ({"label": label, "groundedness": 0.6} for label in (BAD, GOOD))
-    people = dict.fromkeys([*ids[:6], *sql], bad) | dict.fromkeys(ids[6:], good)
-    reviews = dict(zip(people, log.reviews(people), strict=True))
-    tags = {"outdated": [ids[0], ids[1], ids[2], ids[6], *sql], "invented": [ids[2], ids[3], ids[4]]}
-    with log.store.writing() as connection:
-        ensure_modes(connection, tags, "test", NOON)
-        rows = [{"review_id": reviews[each], "mode": mode} for mode, tagged in tags.items() for each in tagged]
-        connection.execute(insert(REVIEW_FAILURE_MODE), rows)
-    missed = page(log, query_types=["QA"]).missed
-    assert (missed.bad, missed.untagged) == (6, 1), "the answer that people call good does not count"
-    assert [(each.mode, each.bad, each.missed) for each in missed.modes] == [("outdated", 3, 2), ("invented", 3, 1)]
-    assert (missed.modes[0].share.n, round(missed.modes[0].share.value or 0, 3)) == (3, 0.667)
-    assert page(log).missed.modes[0].bad == 4
-    assert page(log, grade="label").missed == page(log).missed
+    assert (shown.headline.code, shown.headline.values["others"]) == ("both_gave", ["label"])

@@ -1,5 +1,7 @@
 """What counts as a rating, of whom, and what a judge is held against."""
 
+from collections.abc import Mapping
+
 import pytest
 from sqlalchemy import insert, select
 
@@ -42,9 +44,7 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     (pair,) = result.rater_pairs
     assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
     assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
-    assert result.sentence.startswith(
-        "On the 12 answers that two people or more rated, which may not be a random sample, two people agree on 83 %"
-    )
+    assert (result.headline.code, result.headline.values["n"]) == ("people", 12)
 
 
 @on_sqlite
@@ -125,8 +125,8 @@ def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
 
 
-def notes_on_other_grades(result: AgreementResult) -> list[str]:
-    return [each.text for each in result.notes if each.code == "other_grades"]
+def other_grades(result: AgreementResult) -> list[Mapping[str, object]]:
+    return [each.values for each in result.next if each.code == "other_grades"]
 
 
 @on_sqlite
@@ -134,28 +134,22 @@ def notes_on_other_grades(result: AgreementResult) -> list[str]:
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog, of: str) -> None:
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD, quality=2)
-    assert notes_on_other_grades(measure(log, of=of)) == []
+    assert other_grades(measure(log, of=of)) == []
     log.review_all(log.answers(6), groundedness=0.5, quality=2)
-    sentence = (
-        "6 reviews have no label, so they do not count. They have a groundedness or a quality: see "
-        "`--grade groundedness` or `--grade quality`."
-    )
-    assert notes_on_other_grades(measure(log, of=of)) == [sentence]
+    assert other_grades(measure(log, of=of)) == [{"n": 6, "grade": "label", "others": ["groundedness", "quality"]}]
     log.review(log.answers(1)[0], quality=2)
-    sentence = "24 reviews have no quality, so they do not count. They have a label: see `--grade label`."
-    assert notes_on_other_grades(measure(log, of="people", grade="quality")) == [sentence]
+    lacking = {"n": 24, "grade": "quality", "others": ["label"]}
+    assert other_grades(measure(log, of="people", grade="quality")) == [lacking]
 
 
 @on_sqlite
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
-    with pytest.raises(NotFound, match=r"people graded\. To see which .*: `judgeboard labels rate`$"):
+    with pytest.raises(NotFound, match=r"people graded; .*: `judgeboard labels rate`$"):
         measure(log)
     log.review_all(ids, quality=2)
-    with pytest.raises(
-        NotFound, match=r"people gave quality and the judge gave label\. .*Let people give label, or import both under"
-    ):
+    with pytest.raises(NotFound, match=r"People gave quality, the judge gave label\."):
         measure(log)
 
 
@@ -199,8 +193,8 @@ def test_judges_that_agree_more_with_each_other_than_with_people_are_told(log: G
     log.say(log.version("two"), wrong)
     log.reviews({each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     for result in (measure(log, of="judges"), measure(log, judge_versions=["one"])):
-        (note,) = [each for each in result.notes if each.code == "correlated_judges"]
-        assert "they may share the same errors" in note.text
+        (correlated,) = [each for each in result.caveats if each.code == "correlated_judges"]
+        assert correlated.values["excess"].value > 0
 
 
 @on_sqlite
@@ -210,7 +204,7 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
     log.reviews({each: {"label": BAD if place in {1, 50, 70} else GOOD} for place, each in enumerate(ids)})
     log.reviews({each: {"label": BAD if place in {1, 51} else GOOD} for place, each in enumerate(ids)}, "jon")
     for result in (measure(log, human="each"), measure(log, of="people")):
-        codes = [each.code for each in result.notes]
+        codes = [each.code for each in result.caveats]
         assert "skewed" in codes
         assert "few_of_rarer" in codes
 
@@ -313,4 +307,4 @@ def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> 
     log.say_all(log.version(), log.answers(2), label=GOOD)
     result = measure(log, judge_versions=["rag"])
     assert (result.n, result.statistics["kappa"].value) == (0, None)
-    assert result.sentence.startswith("No answer has both")
+    assert result.headline.code == "nothing_in_common"

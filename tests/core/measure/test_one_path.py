@@ -15,7 +15,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import agreement_of, measure_agreement
-from judgeboard.measure.agreement_page import AgreementPage, agreement_page
+from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     Statistics,
@@ -140,16 +140,15 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
     for title in ("lexical v1", "climb-judge-8b v1"):
         shown = the_page(demo, title, "label", "gold", "query_type")
         result = measure_agreement(demo, judge_versions=[title], by="query_type")
-        assert shown.notes == result.notes
-        assert "correlated_judges" not in {each.code for each in result.notes}
-    assert "correlated_judges" not in {each.code for each in measure_agreement(demo, of="judges").notes}
+        assert (shown.result.headline, shown.result.caveats) == (result.headline, result.caveats)
+        assert "correlated_judges" not in {each.code for each in result.caveats}
+    assert "correlated_judges" not in {each.code for each in measure_agreement(demo, of="judges").caveats}
 
 
 def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
     figure = measure_agreement(demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type")
     (measured_slice,) = (each for each in figure.slices if each.name == "complex")
     shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
-    assert shown.result is not None
     (seen,) = (each for each in shown.result.slices if each.name == "complex")
     assert seen.statistics["weighted_kappa"] == measured_slice.statistics["weighted_kappa"]
 
@@ -188,28 +187,28 @@ def the_page_agrees(store: Store, result: AgreementResult) -> None:
     """The page's result is that of the command but for the other statistics of its slices."""
     by = result.by or "query_type"
     shown = the_page(store, result.title, result.grade, result.human, by)  # type: ignore[arg-type]
-    assert shown.result is not None
-    everything = to_plain(result) | {"slices": [], "by": None, "notes": []}
-    assert to_plain(shown.result) | {"slices": [], "by": None, "notes": []} == everything
+    of_slices = {"slices": [], "by": None, "caveats": [], "next": []}
+    assert to_plain(shown.result) | of_slices == to_plain(result) | of_slices
     lead = headline_name(SCALES[result.grade])
     seen = {each.name: (each.n, each.statistics[lead]) for each in shown.result.slices}
     if result.by is not None:
         assert seen == {each.name: (each.n, each.statistics[lead]) for each in result.slices}
-        assert shown.result.notes == result.notes
+        assert shown.result.caveats == result.caveats
     with store.reading() as connection:
         assert agreement_of(connection, shown.choice).statistics == result.statistics  # what the CSV file holds
-    the_same_answers_agree(shown)
+    the_same_answers_agree(store, shown)
 
 
-def the_same_answers_agree(shown: AgreementPage) -> None:
+def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
     """A version beside the others has the figures that the same answers give by themselves."""
-    same = shown.same_answers
+    with store.reading() as connection:
+        same = agreement_details(PairSource(connection, shown.choice.counted), shown).same_answers
     for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
         plain = with_accuracy(judge_statistics(pairs, human=same.human))
-        weighted = {} if shown.result is None or each.answers is None else shown.result.graded
+        weighted = {} if each.answers is None else shown.result.graded
         assert {name for name in plain if whole.statistics[name] != plain[name]} <= weighted.keys()
         assert of_answers(each.statistics).items() <= whole.statistics.items()
-        if shown.result is None or each.name != shown.result.title:
+        if each.name != shown.result.title:
             continue
         in_all = bool(shown.result.graded)
         if (each.answers == shown.result.answers) if in_all else (each.n == shown.result.n):

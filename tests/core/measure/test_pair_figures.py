@@ -182,7 +182,7 @@ def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
     words = ["agreement", "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", "wrong"]
     assert run([*words, "--by", "source", "--json", "--db", str(recorded)]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert "On 999 pairs that people graded, judge and people agree on 70 %" in result["sentence"]
+    assert result["headline"]["values"]["on"] == "999 graded pairs"
     assert {result["statistics"][name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
     (part,) = result["slices"]
     assert (part["n"], part["statistics"]["accuracy"]) == (999, result["statistics"]["accuracy"])

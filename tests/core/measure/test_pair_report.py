@@ -13,10 +13,10 @@ from judgeboard.health.record import read_record
 from judgeboard.measure.pair_report import (
     PairGroup,
     PairReport,
-    group_lines,
+    correlations_table,
+    group_notes,
     measure_pairs,
-    outcome_words,
-    ranking_lines,
+    models_table,
 )
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -94,7 +94,6 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
     assert group.one_order
     for statistic in (group.self_consistency, group.first_position):
         assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
-    assert ", asked in one order only: " in outcome_words(group)
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
@@ -262,7 +261,7 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     group = figures(sqlite_store, version)
     assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
     assert (group.people.n, group.people_split) == (0, 3), "the net vote of two pairs counts too"
-    assert group_lines(group)[-1] == "  not compared with people: 3 verdicts on pairs where people have no majority"
+    assert [each.values for each in group_notes(group) if each.code == "people_split"] == [{"n": 3}]
     assert figures(sqlite_store, version, inconsistent="drop").people_split == 1, "the one pair with a verdict"
     assert figures(sqlite_store, version, unusable="tie").people_split == 4, "that of the unusable pair counts too"
 
@@ -290,7 +289,7 @@ def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> N
     }
     assert [each.strength.value for each in by_gold.models] == pytest.approx([0, 0, 0])
     assert by_people.models[0].win_rate.n == 8
-    assert "models on overall, by the judge: 12 pairs, 4 left out" in [*ranking_lines(by_judge)]
+    assert [row[3] for row in models_table([by_judge]).rows] == [8, 8, 8]
     assert report(store, version, aspects=("overall",), inconsistent="drop").rankings[0].pairs == 9
 
 
@@ -318,10 +317,9 @@ def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compare
     version = record(store, ids, {"ab": "aabbba", "ba": "aabbba"})  # the judge prefers z to y
     by_judge = report(store, version).rankings[0]
     assert (by_judge.compared_with, by_judge.correlations["spearman"].value) == ("people", 0.5)
-    assert [*ranking_lines(by_judge)][-1] == (
-        "  Correlation of the win rates with those by people, 3 models: Pearson 0.50, Spearman 0.50, "
-        "Kendall's tau-b 0.33."
-    )
+    ((aspect, compared_with, *correlations),) = correlations_table([by_judge]).rows
+    assert (aspect, compared_with) == ("overall", "people")
+    assert [each.value for each in correlations] == pytest.approx([0.5, 0.5, 1 / 3])
     ids += add_pairs(store, 1, first=9, model_a="x", model_b="w")  # no person compared w
     version = record(store, ids, {"ab": "aabbbaa", "ba": "aabbbaa"}, name="other")
-    assert ", 3 models: " in [*ranking_lines(report(store, version).rankings[0])][-1]
+    assert {each.n for each in report(store, version).rankings[0].correlations.values()} == {3}

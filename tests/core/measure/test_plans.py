@@ -33,7 +33,6 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.samples import StratumName, judging_version
 from judgeboard.measure.thresholds import Goal, measure_threshold
 from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
-from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -274,7 +273,8 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     hidden = "30 of the 200 answers are hidden from you"
     assert (result.share.value, result.has("bounds"), result.headline.code) == (None, False, "rate_unknown")
     assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
-    assert measure_agreement(mara).sentence.startswith(f"There is no figure of all answers yet: {hidden}")
+    (caveat,) = (each for each in measure_agreement(mara).caveats if each.code == "hidden_until_reviewed")
+    assert caveat.values == {"n": 30}
     with mara.reading() as connection:
         assert measure_threshold(connection, Goal("recall", 0.8))[0].next[0].code == "review_hidden"
     for question in ("rate", "kappa"):
@@ -287,8 +287,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert few.share.value is not None, "8 of 200 hidden answers hardly move a figure"
     assert (few.about.counts["answers"], few.about.left_out) == (192, {"hidden": 8})
     agreed = measure_agreement(mara)
-    assert agreed.sentence.startswith("In all 192 answers with a usable verdict that you may see (8 are hidden), ")
-    assert in_all_title(agreed) == "In all 192 answers with a usable verdict that you may see (8 are hidden)"
+    assert (agreed.answers, agreed.left_out["hidden"]) == (192, 8)
     assert "hidden" not in measure_rate(everybody, target="these").about.left_out
 
 
@@ -443,11 +442,11 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
     sample(log, ids, OTHERS[:sampled])
     assert half_width(log) > 0.1
     plan = planned(log.store, 0.1, "kappa")
-    (note,) = (each for each in measure_agreement(log.store).notes if each.code == "not_conclusive")
-    assert f"bout {plan_number(plan):,} more of these labels" in note.text
+    (wide,) = (each for each in measure_agreement(log.store).caveats if each.code == "wide_interval_more")
+    assert wide.values == {"more": plan_number(plan)}
     few = IS_BAD[OTHERS[:sampled]].sum() < 5
     assert few == (sampled == 14)
-    assert ("At least about" in note.text, plan.headline.code == "plan_label_at_least") == (few, few)
+    assert (plan.headline.code == "plan_label_at_least") == few
     sample(log, ids, OTHERS[sampled : sampled + plan_number(plan)])
     assert half_width(log) == pytest.approx(0.1, abs=0.02)
 

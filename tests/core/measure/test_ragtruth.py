@@ -13,11 +13,11 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import every_judge, measure_agreement
-from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.agreement_result import AgreementResult, shown_statistics
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reports.stats import stats
-from judgeboard.stats.estimates import two_decimals
+from judgeboard.stats.estimates import complement, number_words, percent_words, two_decimals
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.opening import open_store
@@ -188,39 +188,39 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
     import_file(store, tmp_path / "eighth.jsonl", kind="verdicts")
     with store.reading() as connection:
         eighth = next(each for each in list_versions(connection) if each.name == "eighth")
-        page = agreement_page(PairSource(connection), version_id=eighth.id)
+        source = PairSource(connection)
+        page = agreement_page(source, version_id=eighth.id)
+        same = agreement_details(source, page).same_answers
     results = [measure_agreement(store, judge_versions=["eighth"]), measure_agreement(store, of="judges")]
     store.close()
-    assert page.result is not None
     assert (page.result.title, page.result.n) == ("eighth v1", 2912)
-    assert (page.same_answers.n, page.same_answers.left_out) == (1344, ())
-    assert {each.name: each.n for each in page.same_answers.versions} == {
-        f"{name} v1": 1344 for name in (*DETECTORS, "eighth")
-    }
-    kappa = {each.name: two_decimals(each.statistics["kappa"].value or 0) for each in page.same_answers.versions}
+    assert (same.n, same.left_out) == (1344, ())
+    assert {each.name: each.n for each in same.versions} == {f"{name} v1": 1344 for name in (*DETECTORS, "eighth")}
+    kappa = {each.name: two_decimals(each.statistics["kappa"].value or 0) for each in same.versions}
     assert kappa["eighth v1"] == kappa[f"{DETECTORS[0]} v1"] == "0.56"
-    for notes in (page.notes, *(each.notes for each in results)):
-        (note,) = [each.text for each in notes if each.code == "correlated_judges"]
-        assert note.startswith("On the 1,344 answers that both judges and people graded, ")
-        assert note.endswith(" (kappa 1.00) than with people (0.56 and 0.56): they may share the same errors.")
+    for result in (page.result, *results):
+        (correlated,) = [each for each in result.caveats if each.code == "correlated_judges"]
+        assert two_decimals(correlated.values["excess"].value) == "0.44"
 
 
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
-    words = row.sentence
-    assert words.startswith("On all 1,344 answers with a usable verdict, judge and people agree on 79 % [77, 82].")
-    assert "Cohen's kappa is 0.56 [0.51, 0.61]." in words
-    assert words.endswith(
-        "The judge misses 24 % [20, 28] of bad answers and raises a false alarm on 19 % [16, 22] of good ones."
-    )
+    assert row.headline.values == {
+        "on": "all 1,344 judged answers",
+        "kappa": row.statistics["kappa"],
+        "missed": complement(row.statistics["sensitivity"]),
+    }
+    kappa, missed = number_words(row.statistics["kappa"]), percent_words(complement(row.statistics["sensitivity"]))
+    assert (kappa, missed) == ("0.56 [0.51, 0.61]", "24 % [20, 28]")
     with ragtruth.reading() as connection:
         version = next(each for each in list_versions(connection) if each.title == row.title)
-        page = agreement_page(PairSource(connection), version_id=version.id)
-    assert page.result is not None
+        source = PairSource(connection)
+        page = agreement_page(source, version_id=version.id)
+        details = agreement_details(source, page)
     assert (page.result.statistics, page.result.confusion) == (row.statistics, row.confusion)
-    assert page.same_answers.n == 1344
-    assert [each.name for each in page.same_answers.versions] == [f"{name} v1" for name in DETECTORS]
-    assert (page.over_time, page.without_time) == ((), 1344)
+    assert details.same_answers.n == 1344
+    assert [each.name for each in details.same_answers.versions] == [f"{name} v1" for name in DETECTORS]
+    assert (details.over_time, details.without_time) == ((), 1344)
     assert page.result.left_out["without_verdict"] == 1568
 
 

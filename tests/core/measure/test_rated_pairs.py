@@ -72,7 +72,7 @@ def test_pairs_without_a_verdict_are_left_out_by_reason(
 def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rated: Store) -> None:
     for inconsistent in INCONSISTENT_AS:
         result = measure(rated, inconsistent=inconsistent, by="query_type")
-        assert result.sentence.startswith("On 9 % of the pairs the verdicts in the two orders differ.")
+        assert result.caveats[0].code == f"orders_{inconsistent}"
         changed = result.statistics["changed_with_order"]
         assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
         (part,) = result.slices
@@ -89,8 +89,8 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
     assert result.left_out == {"ties": 1, "without_verdict": 1}
     assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
     assert {result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")} == {12}
-    assert "On 12 pairs that people graded, judge and people agree on 83 %" in result.sentence
-    assert "1 unusable verdict counts as" in result.sentence
+    assert result.headline.values["on"] == "12 graded pairs"
+    assert [each.values for each in result.caveats if each.code == f"unusable_{unusable}"] == [{"n": 1}]
     (part,) = result.slices
     assert (part.n, part.statistics["agreement"]) == (12, result.statistics["agreement"])
     assert result.confusion is not None
@@ -145,7 +145,7 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(s
     assert result.left_out == {"one_judge": 2, "few_usable": 1}
     assert result.n + sum(result.left_out.values()) == 24, "every pair in every order that any judge was asked about"
     assert result.rater_pairs[0].n == result.slices[0].n == 21
-    assert result.sentence.startswith("On the 21 comparisons that two judge versions or more rated")
+    assert (result.headline.code, result.headline.values["n"]) == ("judges", 21)
 
 
 def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store) -> None:
@@ -238,4 +238,4 @@ def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dr
         people_say(store, pair, "a")
     dropped = measure(store, inconsistent="drop")
     assert (dropped.n, dropped.left_out) == (1, {"inconsistent": 11})
-    assert "Grade" not in dropped.sentence
+    assert (dropped.headline.code, dropped.next) == ("few_graded", ())

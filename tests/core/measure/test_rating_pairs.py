@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,8 +19,8 @@ def row_of(log: GradedLog, version: StoredVersion, grade: GradeName, **options: 
         return agreement_of(connection, AgreementChoice("judge", (version.id,), grade=grade, **options))
 
 
-def cut_note(row: AgreementResult) -> str | None:
-    return next((note.text for note in row.notes if note.code == "cut"), None)
+def cut_note(row: AgreementResult) -> Mapping[str, object] | None:
+    return next((each.values for each in row.caveats if each.code == "cut"), None)
 
 
 def label_log(log: GradedLog, n: int = 12) -> tuple[StoredVersion, list[int]]:
@@ -130,7 +132,7 @@ def test_a_judge_without_labels_is_cut_at_the_threshold_and_says_so(log: GradedL
     row = row_of(log, version, "label")
     assert row.statistics["agreement"].value == 1
     assert row.statistics["auroc"].value == 1
-    assert cut_note(row) == "rag v1 gives no label; groundedness below 0.5 counts as hallucinated."
+    assert cut_note(row) == {"n": row.n, "cut": "0.5"}
 
 
 @on_sqlite

@@ -73,4 +73,4 @@ def test_every_figure_stays_that_of_the_latest_verdicts(new_store: Any, answers:
 
 def plain(result: AgreementResult) -> AgreementResult:
     """All figures but the note that answers were judged again."""
-    return replace(result, notes=tuple(each for each in result.notes if each.code != "judged_again"))
+    return replace(result, caveats=tuple(each for each in result.caveats if each.code != "judged_again"))

@@ -81,7 +81,7 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> 
     assert first.count('class="figure"') == 3
     assert "Log: log, 40 answers" in first
     assert results[0].sentence.replace(" %", "\N{NO-BREAK SPACE}%") in unescape(first)
-    assert results[0].notes[0].text in unescape(first).replace("\N{NO-BREAK SPACE}", " ")
+    assert results[0].caveats[0].text in unescape(first).replace("\N{NO-BREAK SPACE}", " ")
     assert "Cohen&#x27;s kappa</td>" in statistics
     tags = Tags()
     tags.feed(page)

@@ -69,7 +69,6 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..
         apart = result.statistics["mean_absolute_difference"]
         if name == "shares":
             assert (apart.value, apart.reason) == (None, "scores on different scales")
-            assert "use different scales" in result.sentence
         else:
             assert apart.value == pytest.approx(np.abs(scores - mean).mean())
     judges = measured(of="judges", grade="coherence")
@@ -125,5 +124,5 @@ def test_a_mean_without_scores_names_the_grades_that_there_are(bring: Callable[.
     labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
     bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])
     bring("verdicts", [{"judge": "nli", **row} for row in labels])
-    sentence = measured(judge_versions=["nli"], grade="quality", human="mean").sentence
-    assert "Both gave label (3 answers)" in sentence
+    headline = measured(judge_versions=["nli"], grade="quality", human="mean").headline
+    assert (headline.code, headline.values["others"]) == ("both_gave", ["label"])

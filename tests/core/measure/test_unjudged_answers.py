@@ -28,16 +28,14 @@ def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(
     words = ["agreement", "--judge-version", "lexical v2", "--where", "source=log", "--db", db]
     assert run(words) == 0
     printed, suggested = capsys.readouterr()
-    assert (
-        "1 graded answer has a verdict of lexical v2; at least 10 are needed. It has not judged 14 other graded "
-        "answers: judge them, or choose lexical v1 (15 graded answers)." in printed
-    )
+    assert "lexical v2 has not judged 14 graded answers" in printed
+    assert "lexical v1 has 15 graded answers" in printed
     command = "judgeboard judge --judge lexical --where source=log --where graded=yes"
     assert suggested == f"next: {command} --db {db}\n"
     assert run([*shlex.split(command)[1:], "--db", db]) == 0
     assert "14 asked = 14 ok" in capsys.readouterr().out
     assert run(words) == 0
-    assert "at least 10 are needed" not in capsys.readouterr().out
+    assert "has not judged" not in capsys.readouterr().out
 
 
 @on_sqlite
@@ -49,9 +47,9 @@ def test_a_judge_that_cannot_judge_leads_to_another_one(log: GradedLog) -> None:
     log.say_all(recorded, ids[:2], label=GOOD)
     result = measure_agreement(log.store, judge_versions=["old"])
     assert result.unjudged is None
-    assert result.sentence.endswith("All answers that it judged are graded: judge and grade 8 more.")
+    assert (result.headline.code, result.next) == ("few_graded", ())
     log.say_all(log.version("nli"), ids, label=GOOD)
     result = measure_agreement(log.store, judge_versions=["old"])
     assert result.unjudged is not None
     assert result.unjudged.command is None
-    assert result.sentence.endswith("It has not judged 10 other graded answers: choose nli v1 (12 graded answers).")
+    assert [each.values for each in result.next] == [{"title": "old v1", "n": 10}, {"title": "nli v1", "n": 12}]

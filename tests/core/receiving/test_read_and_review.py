@@ -165,7 +165,7 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> Non
     def figures() -> tuple[list[int], int]:
         with store.reading() as connection:
             pages = [agreement_page(PairSource(connection), grade=grade) for grade in ("label", "groundedness")]
-        return [page.result.n for page in pages if page.result is not None], len(case.reviews())
+        return [page.result.n for page in pages if page.version is not None], len(case.reviews())
 
     before = figures()
     headers = bearer(store, "review", source="log")

@@ -16,7 +16,7 @@ from engines import on_sqlite
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
-from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.pair_report import ComparedPairs
@@ -231,7 +231,9 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
             for name in ("groundedness", "quality", "low_share", "flagged_share", "failed_check_share")
         ],
         "agreement": lambda c: [
-            agreement_page(PairSource(c), grade=grade) for grade in ("label", "groundedness", "quality")
+            (page := agreement_page(source, grade=grade), agreement_details(source, page))
+            for grade in ("label", "groundedness", "quality")
+            for source in (PairSource(c),)
         ],
         "health": lambda c: health_page(c, judges_in_use(c)[0]),
         "all figures": stats,

@@ -7,7 +7,7 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, ItemState, Label, Preference, QueueOrder, Role, Stage, WhyDiffers
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.leases import skip
@@ -237,8 +237,9 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
         team.grade(who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0])
     with team.store.reading() as connection:
         (counted,) = why_counts(connection)
-        page = agreement_page(PairSource(connection), version_id=counted.version_id, grade="groundedness")
-    assert page.differing == counted
+        source = PairSource(connection)
+        page = agreement_page(source, version_id=counted.version_id, grade="groundedness")
+        assert agreement_details(source, page).differing == counted
     assert counted.reasons[WhyDiffers.OTHER] == 1, "two people, one answer"
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 
 from graded_log import GradedLog
 from judgeboard.domain import JudgeVersion
-from judgeboard.measure.agreement_page import agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.rates import RateChoice, rate_of
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.trend import trend
@@ -129,8 +129,10 @@ def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store)
 
 def test_the_agreement_page_scans_nothing_that_grows_with_the_log(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
-        page = agreement_page(PairSource(connection), grade="quality")
-    assert page.result is not None
+        source = PairSource(connection)
+        page = agreement_page(source, grade="quality")
+        agreement_details(source, page)
+    assert page.version is not None
     assert _whole_log(steps) == []
 
 

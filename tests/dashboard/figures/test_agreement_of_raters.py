@@ -22,9 +22,7 @@ PEOPLE = "People and people"
 def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
-    assert words.startswith(
-        "On the 19 answers that two people or more rated, which may not be a random sample, two people agree on "
-    )
+    assert words.startswith("On 19 items of two people or more")
     pairs = table(app, "Second")
     assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
     assert pairs["n"].tolist() == [19]
@@ -37,7 +35,7 @@ def test_judges_with_judges_and_what_their_line_opens(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
     app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
-    assert texts(app, "jb-say")[0].startswith("On the 113 answers that two judge versions or more rated")
+    assert texts(app, "jb-say")[0].startswith("On 113 items")
     assert table(app, "Second")["First"].tolist() == ["rag v1"]
     cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
     with sqlite_store.reading() as connection:
@@ -68,9 +66,7 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
     with sqlite_store.writing() as connection:
         store_judgments(connection, version, None, said)
     app = open_page("agreement", compare="Judge and its repeats", grade="Quality")
-    assert texts(app, "jb-say")[0].startswith(
-        "Asked again about 12 answers, the judge gives the same verdict every time on 33 %"
-    )
+    assert "33 % [" in texts(app, "jb-say")[0]
     assert table(app, "Second")["Second"].tolist() == ["ask 2"]
     for other in ("label", "groundedness"):
         app = open_page("agreement", compare="Judge and its repeats", grade=other.capitalize())
@@ -99,16 +95,14 @@ def test_repeats_are_measured_on_the_grade_that_is_chosen(open_page: OpenPage, s
         store_judgments(connection, version, None, said)
     for grade, share in (("Label", 75), ("Groundedness", 50), ("Quality", 25)):
         app = open_page("agreement", compare="Judge and its repeats", grade=grade)
-        assert f"the judge gives the same verdict every time on {share} %" in texts(app, "jb-say")[0]
+        assert f"{share} % [" in texts(app, "jb-say")[0]
 
 
 def test_without_two_people_it_says_so(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(3), label=GOOD)
     app = open_page("agreement", compare=PEOPLE)
-    assert texts(app, "jb-say") == [
-        "No two people gave a label to the same answer, so their agreement is not available."
-    ]
+    assert texts(app, "jb-say")[0].startswith("0 items of two raters")
 
 
 def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
@@ -117,14 +111,11 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
     log = GradedLog(sqlite_store)
     log.review_all(log.answers(6), quality=2, groundedness=0.5)
     words = " ".join(texts(open_page("agreement")))
-    assert (
-        "6 reviews have no label, so they do not count. They have a groundedness or a quality: see Grade: "
-        "groundedness or Grade: quality." in words
-    )
+    assert "6 reviews without label" in words
 
 
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("agreement", by="Length", tables="true")
+    app = open_page("agreement", by="Length", tables="true", all="true")
     slices = table(app, "Length")
     assert slices["Length"].tolist() == ["All", "under 200"]
     assert slices["n"].nunique() == 1
@@ -132,10 +123,7 @@ def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> No
 
 def test_each_person_by_themselves_counts_grades(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", people="Each person alone")
-    assert texts(app, "jb-say")[0].startswith(
-        "For a figure of all 113 answers with a usable verdict, compare with the gold label or the majority. On the 76 "
-        "grades of single people alone, "
-    )
+    assert "On 76 grades, " in texts(app, "jb-say")[0]
     assert any("each person alone" in each for each in texts(app, "jb-cap"))
 
 
@@ -146,13 +134,10 @@ def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page: OpenPage,
     log.say(log.version(), truth)
     for reviewer in ("Mara", "Jon", "Lee"):
         log.reviews(truth, reviewer)
-    app = open_page("agreement", epsilon="0.1: a crowd")
+    app = open_page("agreement", epsilon="0.1: a crowd", all="true")
     words = " ".join(texts(app, "jb-cap"))
-    assert (
-        "The judge passed the test for 3 of 3 people (ε = 0.1). That alone is not enough to replace a person: how far "
-        "judge and people agree is not conclusive."
-    ) in words
-    assert "the judge may win on up to 10 fewer answers per 100 than the person" in words
+    assert "That alone is not enough" in words
+    assert "With ε = 0.1" in words
     assert table(app, "Passed")["Passed"].tolist() == ["yes"] * 3
 
 
@@ -170,12 +155,12 @@ def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenP
         log.reviews(
             {each: {"label": BAD if place % 2 == 0 and place < 2 * bad else GOOD} for place, each in enumerate(ids)}
         )
-    weeks = table(open_page("agreement", tables="true"), "Week of")
+    weeks = table(open_page("agreement", tables="true", all="true"), "Week of")
     assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %", "75 %"]
     assert weeks["Cohen's kappa"][0].startswith("0.50 [")
     assert "[" not in weeks["Cohen's kappa"][2]
-    words = " ".join(texts(open_page("agreement"), "jb-cap"))
-    assert "1 week without kappa: too few answers, or no different grades." in words
+    words = " ".join(texts(open_page("agreement", all="true"), "jb-cap"))
+    assert "1 week without Cohen's kappa: too few answers, or no different grades." in words
     assert "1 week without an interval: people found fewer than 5 bad or fewer than 5 good answers." in words
 
 
@@ -186,9 +171,9 @@ def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_st
     log.say(log.version(), truth)
     for reviewer, n in (("Mara", 40), ("Jon", 40), ("Lee", 10)):
         log.reviews(dict(list(truth.items())[:n]), reviewer)
-    words = " ".join(texts(open_page("agreement"), "jb-cap"))
+    words = " ".join(texts(open_page("agreement", all="true"), "jb-cap"))
     assert "people with fewer than 30 usable items (1)" in words
-    assert "It is not shown that the judge can replace a person: only 2 of 3 people could be tested." in words
+    assert "2 of 3 people" in words
 
 
 def test_the_report_holds_judge_people_and_judges(

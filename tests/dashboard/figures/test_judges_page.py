@@ -142,7 +142,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     words = " ".join(texts(app, "jb-cap jb-under"))
     for part in (
         "Unanimous on 8 of 12 answers judged by all members: 67 %",
-        "The agreement with people holds in all 12 answers. n counts the labels behind it.",
+        "The agreement with people holds on all 12 judged answers. n counts the labels behind it.",
         "Fleiss' kappa of the members: 0.5",
         "12 of 12 answers have a verdict of the jury.",
     ):

@@ -148,7 +148,7 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         worth = to_plain(flags_worth(connection))
     expected = [(each["bad"], each["confirmed"], each["decided"], each["minutes"]) for each in worth["rules"]]
     expected += [(worth[name], None, None, None) for name in ("flagged", "not_flagged")]
-    app = open_page("agreement")
+    app = open_page("agreement", all="true")
     (shown,) = (each.value for each in app.dataframe if "Confirmed" in each.value)
     for (share, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
@@ -244,7 +244,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     human: Human,
     by: By,
 ) -> None:
-    open_page("agreement", version="rag v1", grade=grade.capitalize(), **PEOPLE[human], **SLICES[by])
+    open_page("agreement", version="rag v1", grade=grade.capitalize(), all="true", **PEOPLE[human], **SLICES[by])
     result = measure_agreement(sqlite_store, judge_versions=["rag v1"], grade=grade, human=human, by=by)
     parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
     expected = {
@@ -256,7 +256,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
     lead = headline_name(SCALES[grade])
     assert drawn.get("slices", {}) == (
         {}
-        if result.incomparable_sentence is not None
+        if result.answers is None
         else {
             "All": (result.n, result.statistics[lead]),
             **{each.name: (each.n, each.statistics[lead]) for each in result.slices},

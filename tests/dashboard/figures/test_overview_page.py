@@ -227,7 +227,6 @@ def test_the_log_is_measured_again_only_after_new_rows(
     assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of", "review_time"]
     page.toggle(key="table").set_value(True).run()
     open_page("overview")
-    open_page("agreement")  # it shows the same share
     assert sorted(measured) == once
     labelled.reviews({labelled.answers()[0]: {"label": GOOD}})
     open_page("overview")

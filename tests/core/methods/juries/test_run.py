@@ -25,7 +25,7 @@ from judgeboard.methods.juries.command import jury_lines
 from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.rates import rate_lines
-from judgeboard.reports.stats import agreement_words, judgments_table, measure_log
+from judgeboard.reports.stats import judgments_table, measure_log, stats_notes
 from judgeboard.stats.estimates import complement, percent_words
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
@@ -210,7 +210,9 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
         assert (each.accuracy, each.kappa, each.answers) == figures, "a member is compared on the jury's answers"
     assert (report.wrong_together, report.wrong_together_answers) == (complement(figures[0]), report.account.ok)
     lines = list(jury_lines(report))
-    assert lines[2].startswith(f"with people, in all {report.account.ok} answers: accuracy {percent_words(figures[0])}")
+    assert lines[2].startswith(
+        f"with people on all {report.account.ok} judged answers: accuracy {percent_words(figures[0])}"
+    )
     assert f"unanimous on {report.account.ok} of 240 answers judged by all members" in lines[3]
     assert any(each.startswith("two v1 alone on the same answers: accuracy ") for each in lines)
 
@@ -224,11 +226,10 @@ def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: Grad
     report = judge_by_jury(log.store, ["one", "two"])
     assert report.jury.answers is None
     with_people = next(each for each in jury_lines(report) if each.startswith("with people"))
-    assert with_people.startswith("with people, on the 89 graded answers, which are no random sample: accuracy ")
+    assert with_people.startswith("with people on 89 graded answers: accuracy ")
     line = "\N{EN DASH} means: 134 answers that no rule flagged have 9 labels, at least 10 needed."
     assert line in list(rate_lines(measure_rate(log.store, judge_version="jury")))
-    in_stats = "The graded answers are no random sample: flags or people chose them. So their rows do not show which"
-    assert any(each.startswith(in_stats) for each in agreement_words(measure_log(log.store)))
+    assert "no_sample" in [each.code for each in stats_notes(measure_log(log.store))]
 
 
 @on_sqlite
@@ -272,8 +273,8 @@ def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log:
     assert n < 100
     assert [(each.accuracy, each.answers) for each in report.members] == [(report.jury.accuracy, None)] * 2
     words = "\n".join(jury_lines(report))
-    assert f"with people, on the {n} graded answers, which are no random sample: accuracy " in words
-    assert f"wrong according to people, on the {n} graded answers, which are no random sample: " in words
+    assert f"with people on {n} graded answers: accuracy " in words
+    assert f"wrong according to people on {n} graded answers: " in words
 
 
 @on_sqlite
