@@ -1,0 +1,118 @@
+"""The facts of an answer are stored with its texts, and follow them."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from judgeboard.errors import SchemaMismatch
+from judgeboard.imports.importing import import_file, undo_import
+from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.store.answer_facts import RULE_VERSION, right_refusals
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.opening import check_usable, upgrade
+from judgeboard.store.tables import ANSWER_FACT, RESPONSE
+from judging_log import address
+from killed_upgrade import upgrade_until_killed
+from sent_traces import PROTOBUF, Sent, gathered, receiving, request
+from served import fork_server
+
+REFUSAL = "I do not know."
+LOG = [
+    {"id": "refusal", "question": "When does the hut open?", "answer": REFUSAL, "passages": ["Dogs wait outside."]},
+    {"id": "missed", "question": "When does the hut open?", "answer": REFUSAL, "passages": ["The hut opens at nine."]},
+    {"id": "answer", "question": "When does the hut open?", "answer": "At nine. 🏔", "passages": ["It opens at nine."]},
+    {"id": "no passages", "question": "When does the hut open?", "answer": REFUSAL},
+]
+
+
+def import_rows(store: Store, folder: Path, rows: list[dict[str, Any]]) -> None:
+    file = folder / "log.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    import_file(store, file, kind="responses")
+
+
+def stored(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
+    with store.reading() as connection:
+        return {id_: tuple(facts) for id_, *facts in connection.execute(select(*ANSWER_FACT.c))}
+
+
+def computed(store: Store) -> dict[int, tuple[int, bool | None, int | None]]:
+    """The facts as the rules give them for the texts that are stored."""
+    with store.reading() as connection:
+        return {
+            row.id: (RULE_VERSION, None, None)
+            if row.answer is None
+            else (RULE_VERSION, is_right_refusal(row.query, row.answer, row.passages), len(row.answer))
+            for row in connection.execute(select(RESPONSE))
+        }
+
+
+def ids_of_refusals(store: Store) -> set[str]:
+    with store.reading() as connection:
+        ids = right_refusals(connection).tolist()
+        return set(connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.id.in_(ids))).scalars())
+
+
+def test_facts_are_those_of_the_texts_that_are_stored(store: Store, tmp_path: Path) -> None:
+    import_rows(store, tmp_path, LOG)
+    assert stored(store) == computed(store)
+    assert ids_of_refusals(store) == {"refusal"}
+
+    with store.writing() as connection:
+        forget_response(connection, "refusal", actor="test")
+    assert stored(store) == computed(store)
+    assert ids_of_refusals(store) == set()
+
+    undo_import(store)
+    assert stored(store) == {}
+
+
+class Refusal(Sent):
+    """A span of a trace whose answer is a refusal."""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        texts = {"input.value": "When does the hut open?", "output.value": REFUSAL}
+        return super().attributes if self.number else super().attributes | texts
+
+
+def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store: Store) -> None:
+    with receiving(store) as http:
+        for number in (0, 1):  # without passages nobody knows whether a refusal is right
+            assert ids_of_refusals(store) == set()
+            http.post("/v1/traces", content=request([Refusal(7, number)]), headers=PROTOBUF)
+            gathered(store)
+            assert stored(store) == computed(store)
+    assert len(ids_of_refusals(store)) == 1
+
+
+def test_an_upgrade_that_is_killed_ten_times_stores_all_facts(store: Store, tmp_path: Path) -> None:
+    rows = [
+        row | {"id": f"{row['id']} {number}", "answer": f"{row['answer']} {'!' * number}"}
+        for number in range(70)
+        for row in LOG
+    ]
+    import_rows(store, tmp_path, rows)
+    with store.writing() as connection:  # as an earlier version of the rules, or none, left them
+        connection.execute(update(ANSWER_FACT).values(rule_version=RULE_VERSION - 1, is_right_refusal=True, length=0))
+        connection.execute(delete(ANSWER_FACT).where(ANSWER_FACT.c.response_id % 3 == 0))
+
+    for kills in range(1, 11):
+        process = fork_server().Process(target=upgrade_until_killed, args=(address(store),))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        assert sum(version == RULE_VERSION for version, _, _ in stored(store).values()) == 20 * kills
+        with pytest.raises(SchemaMismatch):  # no figure is shown before all facts are there
+            check_usable(store)
+
+    shares = list[tuple[int, float]]()
+    upgrade(store, lambda *progress: shares.append(progress))
+    check_usable(store)
+    assert stored(store) == computed(store)
+    assert shares == [(len(rows) - 200, 1.0)]
