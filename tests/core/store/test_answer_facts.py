@@ -77,7 +77,8 @@ class Refusal(Sent):
 
     @property
     def attributes(self) -> dict[str, str]:
-        return super().attributes if self.number else super().attributes | {"output.value": REFUSAL}
+        texts = {"input.value": "When does the hut open?", "output.value": REFUSAL}
+        return super().attributes if self.number else super().attributes | texts
 
 
 def test_late_passages_of_a_trace_change_the_facts_of_its_answer(store: Store) -> None:
