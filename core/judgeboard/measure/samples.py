@@ -441,7 +441,7 @@ class LabelledAnswers:
             is_random=bool(by_lot[sampled].all()),
         )
 
-    @property
+    @cached_property
     def usable(self) -> BoolArray:
         """Which answers have a usable verdict: a label, or a score if the grade is one."""
         return self.answers.verdicts != UNUSABLE if self.grade == "label" else ~np.isnan(self.answers.scores)
