@@ -382,7 +382,8 @@ def _cheapest(
     setting = setting_of(threshold, judged.badness)
     chosen = other.at(setting, threshold)
     cost = chosen.change.cost_per_answer(goal.value, judged.n)
-    code, caveats, next_steps = cost_decision(cost), list(result.caveats), ()
+    code, caveats = cost_decision(cost), list(result.caveats)
+    next_steps: tuple[Note, ...] = ()
     if code == "threshold_cheaper":
         caveats += _caveats_of_change(sample, chosen, query_type, cost, -math.inf)
     elif code == "threshold_cost_not_shown":
