@@ -115,7 +115,7 @@ WORDS: dict[str, str] = {
     "plan_has_gap": "A part has no label that counts. The plan assumes that {share:%} of all answers are bad.",
     "plan_without_judge": "There is no judge. With its verdicts on all answers, fewer labels may be needed.",
     "plan_judge_saves_nothing": "{judge} saves no labels: its verdicts predict them with R² = {explained:.2} only.",
-    "plan_assumes_alike": "The plan assumes that answers of the same passages are alike (correlation {correlation:.2}).",
+    "plan_assumes_alike": "The plan assumes that answers of one passage are alike (correlation {correlation:.2}).",
     "plan_prompt": "The prompt of {judge} was made with {n:answer}, which the plan leaves out.",
     "plan_all_show": "Labels of all {answers:,} answers would show {shows}.",
     "plan_first_figure": "For a first figure, label the answers that `judgeboard labels rate` names.",
