@@ -181,7 +181,7 @@ WORDS: dict[str, str] = {
     "threshold_no_label_chooses": "Not available, because no label is in the half that chooses a threshold.",
     # Thresholds: what limits them
     "threshold_halves_differ": "On the other half of the labels, the share is only {share:%}. Label more answers.",
-    "threshold_decides_verdicts": "It also decides verdicts: agreement with people goes from {before:%} to {after:%}.",
+    "threshold_decides_verdicts": "The threshold decides verdicts too: agreement goes from {before:%} to {after:%}.",
     "threshold_label_differs": "These figures are of groundedness. `labels rate` measures the judge's label.",
     "threshold_excused": "The rule excuses {excuses}: {n:,} answers below the threshold in force have no flag.",
     "threshold_part_too_small": "Figures have no interval: a part of the answers needs {labels:more label}.",
@@ -233,7 +233,7 @@ WORDS: dict[str, str] = {
     "plan_has_gap": "A part has no label that counts. The plan assumes that {share:%} of all answers are bad.",
     "plan_without_judge": "There is no judge. With its verdicts on all answers, fewer labels may be needed.",
     "plan_judge_saves_nothing": "{judge} saves no labels: its verdicts predict them with R² = {explained:.2} only.",
-    "plan_assumes_alike": "The plan assumes that answers from the same passages are alike ({correlation:.2}).",
+    "plan_assumes_alike": "The plan assumes that answers of one passage are alike (correlation {correlation:.2}).",
     "plan_prompt": "The prompt of {judge} was made with {n:answer}, which the plan leaves out.",
     "plan_all_show": "Labels of all {answers:,} answers would show {shows}.",
     "plan_first_figure": "For a first figure, label the answers that `judgeboard labels rate` names.",
