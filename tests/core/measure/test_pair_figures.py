@@ -150,9 +150,7 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     accuracy, changed = (result["statistics"][name] for name in ("accuracy", "changed_with_order"))
     assert (accuracy["n"], accuracy["value"]) == (len(counted), pytest.approx(right / len(counted)))
     assert changed["value"] == pytest.approx(sum(ab != ba for ab, ba, _ in votes) / len(votes))
-    assert result["sentence"].startswith(
-        f"On {round(100 * changed['value'])} % of the pairs the verdicts in the two orders differ"
-    )
+    assert [each["code"] for each in result["caveats"][:1]] == [f"orders_{inconsistent}"]
     assert sum(each["n"] for each in result["slices"]) == result["n"] == len(counted)
     (group,) = compare(judge, "--inconsistent", inconsistent)["groups"]
     assert (group["accuracy"]["value"], group["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])

@@ -138,11 +138,11 @@ def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreemen
     assert {each["name"]: each["n"] for each in result["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
     assert result["statistics"]["kappa"]["unit"] == "evidence group"
     assert len(result["calibration"]) == 10
-    assert {each["code"] for each in result["notes"]} >= {"correlated_judges"}
+    assert {each["code"] for each in result["caveats"]} >= {"correlated_judges"}
     result = agreement(RAGTRUTH, "--of", "judges")
     assert (result["n"], rounded(result["statistics"]["fleiss_kappa"]), len(result["rater_pairs"])) == (
         1344,
         0.4260,
         21,
     )
-    assert [each["code"] for each in result["notes"]] == ["correlated_judges"]
+    assert [each["code"] for each in result["caveats"]] == ["correlated_judges"]

@@ -98,8 +98,7 @@ def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(open_page: 
     assert "93 % [" in says
     assert "Cohen's kappa is 0.8" in says
     assert "(n = 360)" in says
-    assert "On the 24 answers that two people or more rated" in says
-    assert "two people agree on 100 % [" in says
+    assert "On 24 items of two people or more, they agree on 100 % [" in says
 
 
 def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, labelled: GradedLog) -> None:
