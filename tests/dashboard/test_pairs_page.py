@@ -42,9 +42,7 @@ def shown(app: AppTest, number: int) -> list[list[object]]:
 def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, open_page: OpenPage) -> None:
     people_say(sqlite_store, pair_ids[0], "a", "b", "b")
     app = open_page("pairs")
-    assert "strict v1, overall. 6 pairs. Same verdict in both orders: A better 2, B better 1, tie 0" in " ".join(
-        texts(app)
-    )
+    assert "strict v1, overall" in texts(app, "jb-part")
     (group,) = shown(app, 0)
     assert group[:3] == ["All pairs", 6, "60 % [23, 88]"], "one aspect needs no column"
     lines = lines_of(app)

@@ -143,8 +143,8 @@ def text_lines(table: Table) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def to_html(table: Table) -> str:
-    """Return the table as HTML; cells that are aligned to the right have the class ``n``."""
+def to_html(table: Table, texts: Iterable[str] = ()) -> str:
+    """Return the table as HTML, below paragraphs; cells that are aligned to the right have the class ``n``."""
     from html import escape  # it loads all names of characters, which no short command needs
 
     classes = [" class=n" if column.format in RIGHT_ALIGNED else "" for column in table.columns]
@@ -155,7 +155,8 @@ def to_html(table: Table) -> str:
 
     head = line("th", [column.title for column in table.columns])
     body = "".join(line("td", row) for row in _texts(table))
-    return f'<div class="wide"><table>{head}{body}</table></div>\n'
+    above = "".join(f"<p>{escape(text)}</p>\n" for text in texts)
+    return f'{above}<div class="wide"><table>{head}{body}</table></div>\n'
 
 
 def to_csv(table: Table) -> str:

@@ -203,7 +203,7 @@ def _few_of_rarer(grades: FloatArray, scale: Scale) -> Iterator[Note]:
     places, counts = np.unique(grades, return_counts=True)
     if len(places) > 1 and counts.min() < _FEW_OF_A_CATEGORY:
         rarest = scale.categories[int(places[counts.argmin()])]
-        yield note("few_of_rarer", label=str(rarest), n=int(counts.min()), labels=len(grades))
+        yield note("few_labels_of", label=str(rarest), n=int(counts.min()), labels=len(grades))
 
 
 def luck(slices: Sequence[AgreementSlice], by: By | None, statistic: str) -> Iterator[Note]:

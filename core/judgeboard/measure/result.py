@@ -125,10 +125,7 @@ class Result:
         return Table((Column(title), *columns), tuple(lines))
 
     def _repr_html_(self) -> str:
-        from html import escape  # it loads all names of characters, which no short command needs
-
-        texts = (self.sentence, *(each.text for each in (*self.caveats, *self.next)))
-        return "".join(f"<p>{escape(text)}</p>" for text in texts) + to_html(self.table())
+        return to_html(self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)])
 
 
 def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:

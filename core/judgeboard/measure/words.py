@@ -335,7 +335,7 @@ LEFT_OUT: dict[str, str] = {
     "no_value": "no usable verdict in any repeat",
     "labelled_but_judged_by_one": "judged by one version only",
     "not_judged": "not judged by this version",
-    "labels_not_judged": "labelled, but not judged",
+    "labels_not_judged": "labelled among the answers that are not judged",
     "unsure": "people were unsure",
     "skipped": "people skipped them",
     "extras": "labels that are not known to be a random sample",

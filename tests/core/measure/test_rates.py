@@ -874,9 +874,8 @@ def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: Grad
     version, ids = log.version(), log.answers(40)
     log.say_all(version, ids[:30], label=GOOD)
     log.review_all(ids[25:35], label=GOOD)
-    assert "Left out: not judged by this version (10; of these, 5 have a label)." in list(
-        rate_lines(measure_rate(log.store))
-    )
+    left_out = measure_rate(log.store).about.left_out
+    assert (left_out["not_judged"], left_out["labels_not_judged"]) == (10, 5)
 
 
 def test_a_rate_of_some_days_names_them(log: GradedLog) -> None:
