@@ -206,7 +206,7 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
     for result in (measure(log, human="each"), measure(log, of="people")):
         codes = [each.code for each in result.caveats]
         assert "skewed" in codes
-        assert "few_of_rarer" in codes
+        assert "few_labels_of" in codes
 
 
 @on_sqlite

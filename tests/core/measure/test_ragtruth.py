@@ -238,6 +238,11 @@ def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult
     assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
 
 
+def values_of(result: Any) -> dict[tuple[str, str], float]:
+    """Return the values of a result that was printed as JSON, by figure and slice."""
+    return {(row["figure"], row["slice"]): row["value"] for row in result["rows"]}
+
+
 def test_commands_on_imported_files_alone_give_the_published_validity_figures(
     ragtruth: Store, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,13 +252,15 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
 
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
     rates = printed("labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
-    assert rates["low"] == rates["value"] == rates["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
-    assert rates["judge_share"]["value"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
+    figures = values_of(rates)
+    share = next(row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", "all"))
+    assert share["low"] == share["value"] == share["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
+    assert figures["judge_alone", "all"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
     for name, value in expected["agreement_all_truth"].items():
-        assert rates["in_all_answers"][name]["value"] == pytest.approx(value, abs=1e-6)
-    for of_type in rates["slices"]:
-        known = expected[f"ppi_tuned_{of_type['name']}"]
-        shares = of_type["value"], of_type["judge_share"]["value"]
+        assert figures[name, "all"] == pytest.approx(value, abs=1e-6)
+    for query_type in ("Data2txt", "QA", "Summary"):
+        known = expected[f"ppi_tuned_{query_type}"]
+        shares = figures["bad_answers", query_type], figures["judge_alone", query_type]
         assert shares == pytest.approx((known["truth"], known["judge"]), abs=1e-6)
     for name, reach, by_lot, explained in (
         (judge, "0.1", 84, 0.4065),
@@ -262,11 +269,13 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         ("baseline_nli", "0.02", 839, 0.0105),
     ):
         (plan,) = printed("labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
-        assert (plan["by_lot"], round(plan["explained"], 4)) == (by_lot, explained)
+        figures = values_of(plan)
+        assert (figures["by_lot", "all"], round(figures["explained", "all"], 4)) == (by_lot, explained)
         known = published(shared / "data", "e5_calibration")[name]
         calibrated = printed("labels", "calibrate", "--judge-version", name)
         line = [calibrated["score_map"][each] for each in ("slope", "offset")]
         assert line == pytest.approx(known["platt_all"], abs=1e-6)
-        assert dict(calibrated["meaning"])[0.7]["value"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
-        errors = calibrated["brier_before"], calibrated["ece_before"], calibrated["constant_brier"]
+        figures = values_of(calibrated)
+        assert figures["grounded", "0.7"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)
+        errors = figures["brier", "before"], figures["ece", "before"], figures["brier", "one probability"]
         assert errors == pytest.approx((known["raw"]["brier"], known["raw"]["ece"], known["base"]), abs=1e-6)
