@@ -98,7 +98,7 @@ class Result:
     @property
     def frame(self) -> "pd.DataFrame":
         """The rows as a DataFrame with the columns of `Row`."""
-        import pandas as pd
+        import pandas as pd  # takes two seconds to load
 
         return pd.DataFrame([asdict(row) for row in self.rows], columns=[each.name for each in fields(Row)])
 

@@ -138,7 +138,7 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     too_long = failure(400, "maximum context length is 10 tokens", code="context_length_exceeded")
     code, _ = compare(sqlite_store, by_pair({(1, "ba"): too_long}), "--pairs", file)
     assert code == 1
-    assert "No verdict: 1." in capsys.readouterr().out
+    assert "+ 1 error" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
     assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0

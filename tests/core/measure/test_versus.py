@@ -159,7 +159,8 @@ def test_a_random_sample_compares_as_published(
     # The printed plan asks for as many labels as the comparison.
     reach = f"{abs(output['counts']['change']['value']):.6g}"
     (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
-    assert plan["by_lot"] == output["counts"]["labels_needed"]
+    by_lot = next(row["value"] for row in plan["rows"] if row["figure"] == "by_lot")
+    assert by_lot == output["counts"]["labels_needed"]
 
 
 @pytest.mark.shared
@@ -366,8 +367,9 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
         ]
     )
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    assert 0 < plan["more"] < result.counts.labels_needed / 4
-    assert f"`judgeboard queue create judges --plan judges --n {plan['more']} " in printed
+    more = int(next(row["value"] for row in plan["rows"] if row["figure"] == "more"))
+    assert 0 < more < result.counts.labels_needed / 4
+    assert f"`judgeboard queue create judges --plan judges --n {more} " in printed
     assert "plan --for" not in suggested
 
 

@@ -193,7 +193,9 @@ def test_truncating_is_refused_too(postgres_case) -> None:
 
 
 def test_texts_go_only_after_an_event_names_their_response(full) -> None:
-    forgotten = {table: columns for table in METADATA.sorted_tables if (columns := columns_that("forgotten", table))}
+    # Facts of answers are computed anew when their rules change, so their table refuses no update.
+    tables = [table for table in METADATA.sorted_tables if table.name != "answer_fact"]
+    forgotten = {table: columns for table in tables if (columns := columns_that("forgotten", table))}
     for table, columns in forgotten.items():
         for column in columns:
             if contents(full)[table.name][0][list(table.columns.keys()).index(column)] is not None:

@@ -391,6 +391,8 @@ ENDED_WORK = {"run": {"state", "finished_at", "why_stopped"}, "job": {"failed"}}
 PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
+    r"/figures/(rate( by type)?|threshold|stand|calibrate|plan)/": "They are rows: `equal_figures.py` compares them.",
+    r"/figures/.+/(sentence|notes|warnings)": "Sentences are codes with their numbers.",
     r"/figures/queue list/queues/[02]/assigned_to": "The test assigns them: a blind queue must name its people.",
     r"/figures/queue list/queues/\d+/rules/1": 'The order is called "most doubtful first".',
     r"/figures/agreement/(sentence|notes)": "They say which answers they are about.",

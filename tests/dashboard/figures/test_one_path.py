@@ -111,7 +111,8 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     assert estimates
 
     page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", table="true")
-    drawn = page.dataframe[0].value
+    columns = table_frame(trend_table(figures, panels)).columns.tolist()
+    drawn = next(table.value for table in page.dataframe if table.value.columns.tolist() == columns)
     of_types = set(drawn["Query type"])
     in_table = [panel for panel in panels if panel.group in of_types]
     assert len(in_table) == min(len(panels), 6)

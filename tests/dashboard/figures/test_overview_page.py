@@ -178,7 +178,7 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page
     page = open_page("overview", table="true")
     assert "sql answers" in texts(page, "jb-say")[0]
     assert "4 Nov 2024" in texts(page, "jb-say")[0]
-    assert [row[0] for row in table_rows(page, "Bad before")] == ["sql", "all"]
+    assert [row[0] for row in table_rows(page, "Bad before")] == ["sql", "all answers"]
     assert not any(rose in note for note in texts(page, "jb-note"))
     opened = press(page, "news_answers")
     assert opened.query_params["query_type"] == "sql"
