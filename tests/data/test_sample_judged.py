@@ -90,20 +90,20 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        ("labels rate --by source", "of all answers are bad (95 % CI"),
-        ("labels threshold --recall 0.8", "Flag answers with groundedness below"),
+        ("labels rate --by source", "of all answers are bad (n = "),
+        ("labels threshold --recall 0.8", "Flag groundedness below"),
         ("labels stand --agreement 0.8", "need no review"),
         ("labels stand --agreement 0.8 --jury lexical,climb-judge-8b", "need no review"),
         ("labels calibrate", "Do not use this map (platt)"),
-        ("trends --corrected", "complex     12 Oct 2026"),
+        ("trends --corrected", "12 Oct 2026"),
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
         ("trends watch", "Acknowledge alarm 2 in the same way."),
         ("compare versions lexical climb-judge-8b", "points ["),
         (
             "compare sources tarn-large-3-preview tarn-large-2",
-            "tarn-large-2 is better than tarn-large-3-preview on the 48",
+            "tarn-large-2 is better than tarn-large-3-preview",
         ),
-        ("labels plan --reach 0.05", "labels count already"),
+        ("labels plan --reach 0.05", "Label "),
     ],
 )
 def test_commands_of_random_labels_show_a_figure(

@@ -55,7 +55,7 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "By query type",
         "That alone is not enough",
         "With ε = 0.1",
-        "Note: Labels “hallucinated”: 10 of 40.",
+        "10 of 40 labels",
     ):
         assert line in printed, line
     assert "None" not in printed
