@@ -43,6 +43,7 @@ from queue_case import QueueCase
 ITEM = QUEUE_ITEM
 
 OF_WRITERS = {
+    "texts",  # of answers whose facts are stored
     *(
         "due",
         "delivery",
