@@ -129,6 +129,8 @@ def about_answers() -> Iterator[Table]:
     """Yield the tables with rows about an answer, directly or through another table; but a trace stays."""
     named = {"response"}
     for table in METADATA.sorted_tables:
+        if table.name == "answer_fact":  # each stored answer has its facts
+            continue
         if table is not TRACE and {key.column.table.name for key in table.foreign_keys} & named:
             named.add(table.name)
             if table is not RESPONSE:
