@@ -123,15 +123,6 @@ class ToLabel:
         return self.next_note.text
 
 
-def all_answers_words(answers: int, hidden: int = 0) -> str:
-    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe.
-
-    If a few are ``hidden`` from the viewer, they are those "that you may see".
-    """
-    are = f" that you may see ({hidden:,} {'is' if hidden == 1 else 'are'} hidden)" if hidden else ""
-    return f"all {counted(answers, 'answer')} with a usable verdict{are}"
-
-
 def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
     """Return the verdicts in a stratum of several verdicts, if the strata beside it have the ``named`` ones."""
     verdicts: tuple[JudgeVerdict, ...] = get_args(JudgeVerdict)

@@ -343,20 +343,6 @@ def _caveats(made: VersionsCompared) -> Iterator[Note]:
         yield note("unlike_counts")
 
 
-def too_few_words(answers: int, needed: int, goal: str, logged: int | None = None) -> str:
-    """Return that two versions judged fewer ``answers`` than are ``needed`` to show the ``goal``.
-
-    ``logged`` is the number of answers in the log, if it is known; these are enough.
-    """
-    both_judged = f"about {counted(needed, 'answer')} that both versions judged are needed, and"
-    if logged is None:
-        return f"To show {goal}, {both_judged} there are only {answers:,}."
-    return (
-        f"To show {goal}, {both_judged} both judged only {answers:,} of the {logged:,} in the log. Judge the others "
-        "with both versions first."
-    )
-
-
 def _by_lot(counts: PairedShares, answers: int) -> int | None:
     """Return how many labels of all ``answers`` show the change, or else that the second version is as good.
 
