@@ -167,7 +167,7 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
     slices = () if choice.by is None else slices_of_answers(connection, measure.loaded, choice.by)
     parts = {name: measure.part(name, inside) for name, inside in slices}
     whole = measure.part(ALL, None)
-    rows = [row for part in (*parts.values(), whole) for row in part.rows]
+    rows = [row for part in (whole, *parts.values()) for row in part.rows]
     headline, caveats = measure.headline(whole), [*measure.caveats(whole)]
     # A mean over a change hides the change, so the answers since then come first.
     if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
