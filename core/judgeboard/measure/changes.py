@@ -123,7 +123,7 @@ class ErrorRates:
         """Whether the intervals of one of them have no value in common."""
         return any(_apart(*each) for each in (self.sensitivity, self.specificity))
 
-    def rows(self, name: str) -> list[Row]:
+    def rows(self, name: str | None) -> list[Row]:
         """Return the four figures as rows of a slice."""
         return [Row.of(*each) for each in zip(ERRORS, [name] * 4, (*self.sensitivity, *self.specificity), strict=True)]
 

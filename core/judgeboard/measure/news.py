@@ -48,7 +48,7 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     code = "more_bad" if change.direction == "rose" else "fewer_bad"
     if coincidences:
         code += "_with"
-        values["coincidence"] = coincidences[0].slice
+        values["coincidence"] = str(coincidences[0].slice)
     shown = [(change, panel), *(each for each in changes if each[1].query_type == ALL_ANSWERS and not is_whole)]
     return Result(
         about=About(

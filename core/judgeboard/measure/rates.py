@@ -53,9 +53,6 @@ from judgeboard.store.filters import RowFilter, describe, parse_where
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
-NOW = "now"
-"""The slice of the answers since the latest change of the share of bad answers."""
-
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
 _LOPSIDED = 4  # times longer on one side of the value than on the other: then few labels decide the value
@@ -77,7 +74,7 @@ class Rate(Result):
     - agreement, kappa, sensitivity, specificity and precision of the judge in all answers, and (``graded_agreement``
       ...) in those that people graded, unweighted; ``people_alpha`` is Krippendorff's alpha among people.
 
-    The slice ``now`` has the answers since the latest change of the share. The labels ``is_random`` if all of them are
+    ``bad_answers_now`` is the share of the answers since its latest change. The labels ``is_random`` if all of them are
     of a random sample, so that ``strata`` do not matter. ``to_label`` tells what to label for a figure.
     """
 
@@ -167,7 +164,7 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
     slices = () if choice.by is None else slices_of_answers(connection, measure.loaded, choice.by)
     parts = {name: measure.part(name, inside) for name, inside in slices}
     whole = measure.part(ALL, None)
-    rows = [row for part in (whole, *parts.values()) for row in part.rows]
+    rows = [row for part in (*parts.values(), whole) for row in part.rows]
     headline, caveats = measure.headline(whole), [*measure.caveats(whole)]
     # A mean over a change hides the change, so the answers since then come first.
     if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
@@ -175,10 +172,11 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
         caveats += [note("alarm", alarms=[str(alarm.id) for alarm in one.alarms], day=one.from_day) for one in changes]
         latest = max((each for each in changes if each.in_all_answers), key=lambda each: each.from_day, default=None)
         if latest is not None:
-            now = _Measure.load(connection, version, replace(choice, where=parse_where([latest.since]))).part(NOW, None)
-            rows += now.rows
-            if now.share.value is not None:
-                headline = note("rate_since", now=now.share, day=latest.from_day, all=whole.share)
+            later = _Measure.load(connection, version, replace(choice, where=parse_where([latest.since])))
+            now = later.part(ALL, None).share
+            rows.append(Row.of("bad_answers_now", ALL, now))
+            if now.value is not None:
+                headline = note("rate_since", now=now, day=latest.from_day, all=whole.share)
     return Rate(
         about=measure.about(whole.sample, choice.by),
         headline=headline,
@@ -235,7 +233,7 @@ class _Measure:
             pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
         return cls(_labelled(connection, version, choice), pairs, choice.target, choice.where)
 
-    def part(self, name: str, inside: BoolArray | None) -> _Part:
+    def part(self, name: str | None, inside: BoolArray | None) -> _Part:
         """Return the rate of the answers ``inside`` (None: all)."""
         sample, grade = self.loaded.sample(inside), self.loaded.grade
         share, effect = sample_rate(sample, self.target)

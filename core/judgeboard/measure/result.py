@@ -12,19 +12,19 @@ from judgeboard.measure.words import FIGURES
 if TYPE_CHECKING:  # pandas takes two seconds to load
     import pandas as pd
 
-ALL, ALL_ANSWERS = "all", "all answers"
-"""The slice of all answers that the result counts."""
+ALL: None = None
+"""The slice of all answers that the result counts: no query type can have its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure of a slice, with its 95 % interval.
+    """A figure of a slice (None: of all answers), with its 95 % interval.
 
     ``n`` counts the answers or labels behind the figure. If ``value`` or the interval is None, ``reason`` says why.
     """
 
     figure: str
-    slice: str
+    slice: str | None
     value: float | None
     low: float | None
     high: float | None
@@ -32,7 +32,7 @@ class Row:
     reason: str | None
 
     @classmethod
-    def of(cls, figure: str, slice_: str, estimate: Estimate) -> "Row":
+    def of(cls, figure: str, slice_: str | None, estimate: Estimate) -> "Row":
         """Return the row of an estimate."""
         return cls(figure, slice_, estimate.value, estimate.low, estimate.high, estimate.n, estimate.reason)
 
@@ -78,13 +78,13 @@ class Result:
     @property
     def slices(self) -> list[str]:
         """The names of the slices, without that of all answers."""
-        return [each for each in dict.fromkeys(row.slice for row in self.rows) if each != ALL]
+        return [each for each in dict.fromkeys(row.slice for row in self.rows) if each is not None]
 
-    def has(self, name: str, slice_: str = ALL) -> bool:
+    def has(self, name: str, slice_: str | None = ALL) -> bool:
         """Return whether the result has a figure of a slice, with or without a value."""
         return any(row.figure == name and row.slice == slice_ for row in self.rows)
 
-    def figure(self, name: str, slice_: str = ALL) -> Estimate:
+    def figure(self, name: str, slice_: str | None = ALL) -> Estimate:
         """Return a figure of a slice.
 
         Raises:
@@ -93,7 +93,7 @@ class Result:
         for row in self.rows:
             if row.figure == name and row.slice == slice_:
                 return row.estimate
-        raise KeyError(f"{name} of {slice_}")
+        raise KeyError(f"{name} of {slice_ or 'all answers'}")
 
     @property
     def frame(self) -> "pd.DataFrame":
@@ -121,7 +121,7 @@ class Result:
         for name in (*self.slices, ALL):
             if any((name, each) in cells for each in names):
                 of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
-                lines.append((ALL_ANSWERS if name == ALL else name, *of_slice))
+                lines.append(("all answers" if name is None else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
 
     def _repr_html_(self) -> str:

@@ -11,6 +11,7 @@ FIGURES: dict[str, Column] = {
     "answers": Column("Answers", "count"),
     "labels": Column("Labels", "count"),
     "bad_answers": Column("Bad answers", "share estimate"),
+    "bad_answers_now": Column("Bad answers now", "share estimate"),
     "bounds": Column("Least and most", "share estimate"),
     "mean": Column("Mean grade", "estimate"),
     "judge_alone": Column("Judge alone", "share estimate"),

@@ -6,7 +6,7 @@ from judgeboard.domain import Estimate
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.label_plans import time_words
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.rates import NOW, Rate
+from judgeboard.measure.rates import Rate
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
@@ -25,7 +25,7 @@ def differing(result: Rate, figure: str) -> list[str]:
     if not result.has(figure) or (whole := result.figure(figure)).low is None or whole.high is None:
         return []
     apart = []
-    for name in set(result.slices) - {NOW}:
+    for name in result.slices:
         part = result.figure(figure, name)
         if part.low is not None and part.high is not None and (part.low > whole.high or part.high < whole.low):
             apart.append((-(part.value or 0.0), name))

@@ -16,7 +16,7 @@ OF_JUDGE = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 def rate_table(result: Rate) -> Table:
     """Return the rate of all answers and of each slice, beside the judge's own share and the labels alone."""
     alone = ("judge_alone", "labels_alone") if result.about.grade == "label" else ("judge_mean", "labels_mean")
-    return result.table(figure_of(result.about.grade), "labels", "answers", *alone).without_empty()
+    return result.table(figure_of(result.about.grade), "bad_answers_now", "labels", "answers", *alone).without_empty()
 
 
 def _verdict_words(verdicts: Sequence[JudgeVerdict]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.calibration import Calibration
-from judgeboard.measure.result import ALL, Result
+from judgeboard.measure.result import Result
 from judgeboard.measure.threshold_figures import AtThreshold, QueueChange
 from judgeboard.measure.thresholds import CHOSEN, HELD_OUT, IN_FORCE, KEPT, Aim
 from judgeboard.measure.words import FIGURES
@@ -37,7 +37,7 @@ def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
             # Half of the labels may be too few for an interval, and then a share says little.
             estimates = (result.figure(each, slice_) for each in shares)
             figures = [each if slice_ == IN_FORCE or each.low is not None else None for each in estimates]
-            query_type = result.about.where.get("query_type", ALL)
+            query_type = result.about.where.get("query_type", "all")
             of_all = flags / max(counts["judged"], 1)
             rows.append((query_type, name, labels[slice_], f"{below:g}", int(flags), of_all, *figures))
     return Table(columns, tuple(rows))
@@ -94,6 +94,6 @@ def limits_and_next(results: Sequence[Result]) -> Iterator[str]:
         types_by_text: dict[str, list[str]] = {}
         for result in results:
             for each in getattr(result, name):
-                types_by_text.setdefault(each.text, []).append(result.about.where.get("query_type", ALL))
+                types_by_text.setdefault(each.text, []).append(result.about.where.get("query_type", "all"))
         for text, types in types_by_text.items():
             yield text if len(types) == len(results) else f"{', '.join(types)}: {text}"

@@ -18,7 +18,7 @@ from judgeboard.measure.agreement_result import AgreementResult, shown_statistic
 from judgeboard.measure.alarms import further_changes, open_alarms
 from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.news import COINCIDENCES, SHARES
-from judgeboard.measure.rates import NOW, Rate
+from judgeboard.measure.rates import Rate
 from judgeboard.measure.reliance import verdict
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
@@ -195,9 +195,9 @@ def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
     _plan(rate, time, key="rate_plan")
     types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
     if types:
-        heading("By query type, over the whole time" if rate.has(FIGURE, NOW) else "By query type")
+        heading("By query type, over the whole time" if rate.has("bad_answers_now") else "By query type")
         lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
-        left_out = len(_types(rate)) - len(types)
+        left_out = len(rate.slices) - len(types)
         _shares(
             lines,
             [None, *(responses(RowFilter(query_types=(name,))) for name in types)],
@@ -212,13 +212,9 @@ def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
         )
 
 
-def _types(rate: Rate) -> list[str]:
-    return [name for name in rate.slices if name != NOW]
-
-
 def _ranked(rate: Rate) -> list[str]:
     """Return the query types with the largest shares of bad answers; those without a share are left out."""
-    shares = {name: rate.figure(FIGURE, name).value for name in _types(rate)}
+    shares = {name: rate.figure(FIGURE, name).value for name in rate.slices}
     return sorted((name for name in shares if shares[name] is not None), key=lambda name: (-(shares[name] or 0), name))[
         :MOST_TYPES
     ]

@@ -37,9 +37,9 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
 def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
     (plan,) = typed("labels", "plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
     rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
-    more = rows["more", "all"]
-    assert (rows["answers", "all"], rows["labelled", "all"], plan["headline"]["code"]) == (200, 0, "plan_label")
-    assert sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", "all"]
+    more = rows["more", None]
+    assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (200, 0, "plan_label")
+    assert sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", None]
     shown = typed("labels", "plan", "--reach", "0.1", "--target", "these")
     assert shown.out.startswith(f"Label {more} answers")
     assert "flagged, judged bad" in shown.out
@@ -90,7 +90,7 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     these = ("--reach", "0.1", "--target", "these")
     only = typed("labels", "plan", *these, "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["about"]["counts"]["answers"] == 80
-    (more,) = (row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", "all"))
+    (more,) = (row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None))
     where = "--where query_type=legal"
     next_command = typed("labels", "plan", *these, *where.split()).err
     assert f"--plan rate --n {more} {where} --db " in next_command, "the queue draws from the planned answers"

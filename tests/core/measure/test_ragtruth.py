@@ -238,7 +238,7 @@ def test_the_brier_score_of_a_detector_on_all_labels(table: list[AgreementResult
     assert result.statistics["brier"].value == pytest.approx(brier, abs=5e-5)
 
 
-def values_of(result: Any) -> dict[tuple[str, str], float]:
+def values_of(result: Any) -> dict[tuple[str, str | None], float]:
     """Return the values of a result that was printed as JSON, by figure and slice."""
     return {(row["figure"], row["slice"]): row["value"] for row in result["rows"]}
 
@@ -253,11 +253,11 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
     rates = printed("labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
     figures = values_of(rates)
-    share = next(row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", "all"))
+    share = next(row for row in rates["rows"] if (row["figure"], row["slice"]) == ("bad_answers", None))
     assert share["low"] == share["value"] == share["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
-    assert figures["judge_alone", "all"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
+    assert figures["judge_alone", None] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
     for name, value in expected["agreement_all_truth"].items():
-        assert figures[name, "all"] == pytest.approx(value, abs=1e-6)
+        assert figures[name, None] == pytest.approx(value, abs=1e-6)
     for query_type in ("Data2txt", "QA", "Summary"):
         known = expected[f"ppi_tuned_{query_type}"]
         shares = figures["bad_answers", query_type], figures["judge_alone", query_type]
@@ -270,7 +270,7 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
     ):
         (plan,) = printed("labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
         figures = values_of(plan)
-        assert (figures["by_lot", "all"], round(figures["explained", "all"], 4)) == (by_lot, explained)
+        assert (figures["by_lot", None], round(figures["explained", None], 4)) == (by_lot, explained)
         known = published(shared / "data", "e5_calibration")[name]
         calibrated = printed("labels", "calibrate", "--judge-version", name)
         line = [calibrated["score_map"][each] for each in ("slope", "offset")]

@@ -84,7 +84,7 @@ class RateJson:
         self.about, self.headline, self.strata = content["about"], content["headline"], content["strata"]
         self.rows = {(row["figure"], row["slice"]): row for row in content["rows"]}
 
-    def figure(self, name: str, slice_: str = "all") -> Estimate:
+    def figure(self, name: str, slice_: str | None = None) -> Estimate:
         row = self.rows[name, slice_]
         return Estimate(row["value"], row["low"], row["high"], row["n"], reason=row["reason"])
 
@@ -133,7 +133,7 @@ def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any,
     elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
     same(elsewhere.figure("bad_answers"), expected[f"rogan_gladen_{JUDGE}"])
     assert elsewhere.headline["code"] == "rate_elsewhere"
-    assert (elsewhere.strata, ("agreement", "all") in elsewhere.rows) == ([], False), "these labels changed nothing"
+    assert (elsewhere.strata, ("agreement", None) in elsewhere.rows) == ([], False), "these labels changed nothing"
 
 
 @pytest.mark.shared
@@ -804,7 +804,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
         result = measure_rate(log.store, target=target, by="query_type")
         assert sum(each.N for each in result.strata) == result.about.counts["answers"]
         assert sum(each.n for each in result.strata) == result.about.counts["labels"]
-        for name in (*result.slices, "all"):
+        for name in (*result.slices, None):
             limits = result.figure("bounds", name) if result.has("bounds", name) else Estimate(None, 0, 1)
             assert 0 <= (limits.low or 0) <= (limits.high or 0) <= 1
             share = result.figure("bad_answers", name)
@@ -856,6 +856,18 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: Grade
     assert "the judge's verdict changed the chance to get a label" in (chosen.share.reason or "")
     label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
     assert measure_rate(log.store, labels_from=elsewhere).share.value is not None
+
+
+@on_sqlite
+def test_a_query_type_may_be_called_all(log: GradedLog) -> None:
+    for name, bad in (("all", 18), ("other", 2)):
+        ids = log.answers(20, query_type=name)
+        judge(log, ids)
+        label(log, ids, ids[:bad])
+    result = measure_rate(log.store, by="query_type")
+    assert result.share.value == pytest.approx(20 / 40)
+    assert result.figure("bad_answers", "all").value == pytest.approx(18 / 20)
+    assert [row[0] for row in result.table("answers").rows] == ["all", "other", "all answers"]
 
 
 @on_sqlite

@@ -12,7 +12,7 @@ def result() -> Result:
         headline=note("few_groups", n=1),
         rows=(
             Row.of("bad_answers", "sql", Estimate(0.5, 0.4, 0.6, 10)),
-            Row.of("bad_answers", "all", Estimate(None, n=2, reason="<b>no labels</b>")),
+            Row.of("bad_answers", None, Estimate(None, n=2, reason="<b>no labels</b>")),
         ),
         caveats=(note("picked_labels", n=2),),
     )

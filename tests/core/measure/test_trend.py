@@ -306,7 +306,7 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log: 
     assert told(changes.headline, "day") == ("mean_fell", MONDAY + 28)
     assert changes.figure("mean_before").value == pytest.approx(0.87)
     assert changes.figure("mean_since", "c").value == pytest.approx(0.37)
-    assert {row.slice for row in changes.rows if row.figure == "changed"} == {"all", "c"}
+    assert {row.slice for row in changes.rows if row.figure == "changed"} == {None, "c"}
     low = shown(sqlite_log, measure="low_share").changes
     assert (low.figure("share_before", "c").value, low.figure("share_since", "c").value) == (0, 1)
     later = sqlite_log.version(prompt="new")
@@ -370,7 +370,7 @@ def test_each_group_that_changed_has_its_change(sqlite_log: GradedLog) -> None:
     assert drawn.changes.headline.code == "mean_fell"
     changed = {panel.group: panel.change.direction for panel in drawn.panels if panel.change}
     assert changed == {ALL_ANSWERS: "fell", "falls": "fell", "falls too": "fell", "falls deep": "fell", "rises": "rose"}
-    assert {row.slice for row in drawn.changes.rows if row.figure == "changed"} == {"all", *changes}
+    assert {row.slice for row in drawn.changes.rows if row.figure == "changed"} == {None, *changes}
 
 
 def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log: GradedLog) -> None:
