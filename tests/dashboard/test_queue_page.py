@@ -294,14 +294,12 @@ def stored_queues(page_store: Store) -> QueueCase:
 def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page) -> None:
     page = open_page("plan", reviewer="Lead")
     # All answers are to one question from the same passages: labels of more of them tell little more of the app.
-    assert "All 200 labels will probably show the share of bad answers to about ±38.5 percentage points." in markup(
-        page
-    )
+    assert "±38.5 percentage points" in markup(page)
     assert "(correlation 0.15)" in markup(page)
     slider = next(each for each in page.select_slider if each.label == "Answers to label")
     slider.set_value(50).run()
     assert not page.exception
-    assert "All 50 labels will probably show the share of bad answers to about ±40.3 percentage points." in markup(page)
+    assert "±40.3 percentage points" in markup(page)
     page.multiselect(key="plan_people").set_value(["Mara"]).run()
     page.button(key="plan_create_queue").click().run()
     assert not page.exception

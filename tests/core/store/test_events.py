@@ -49,7 +49,7 @@ from written_tables import written_tables
 # Rows that come in by the thousand name their run or their import, whose beginning and end are events: of their own
 # they have none.
 OF_A_RUN = {
-    *("response", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
+    *("response", "answer_fact", "user_feedback", "judgment", "judgment_score", "current_judgment", "flag"),
     *("comparison", "comparison_score", "pair", "sample", "generation", "refinement", "suite_case", "import_batch"),
     *("judge_version", "run", "queue_item"),
     *("claim", "worker", "run_share"),  # which process does which task at the moment, and what it has spent

@@ -383,8 +383,8 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
 
 
 def all_rows(store: Store) -> AllRows:
-    """Return the rows of all tables but those that note visits."""
-    tables = [table for table in METADATA.sorted_tables if table.name not in {"event", "visit", "reviewer"}]
+    """Return the rows of all tables but those that note visits, and changes of figures."""
+    tables = [table for table in METADATA.sorted_tables if table.name not in {"change", "event", "visit", "reviewer"}]
     with store.reading() as connection:
         return {table.name: connection.execute(select(table)).all() for table in tables}
 
