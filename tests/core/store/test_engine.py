@@ -65,7 +65,7 @@ def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_st
     url = f"http://localhost:{port}"
     with ReadCommand("serve", "--port", str(port), "--db", str(file)) as process:
         until(lambda: answers(f"{url}/readyz"), "the server answers")
-        with httpx.Client(base_url=url, headers=headers) as http:
+        with httpx.Client(base_url=url, headers=headers, timeout=60) as http:
             for flag in flags:
                 review = {"reviewer": case.mara.name, "flag": flag, "decision": "confirm"}
                 http.post("/api/reviews", json=review).raise_for_status()
