@@ -103,7 +103,7 @@ WORDS: dict[str, str] = {
     # The share of bad answers, or the mean grade, of all answers
     "rate": "About {share:%} of {answers} are bad (n = {share:n} labels).",
     "rate_exact": "{share:%} of {answers} are bad (n = {share:n} labels).",
-    "rate_since": "About {now:%} of the answers since {day:day} are bad; over the whole time {all:%}.",
+    "rate_since": "About {now:%} of the answers since {day:day} are bad. Over the whole time: {all:%}.",
     "rate_elsewhere": "About {share:%} of {answers} are bad, if the judge errs as often on them as on {others}.",
     "rate_interval": "{share:%} of {answers} are bad (95 % CI): {missing}.",
     "rate_bounds": "Between {low:%} and {high:%} of the answers are bad, whatever the unlabelled ones are: {missing}.",

@@ -7,6 +7,7 @@ from judgeboard.measure.agreement_result import AgreementResult, answers_words, 
 from judgeboard.measure.label_plans import time_words
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.rates import Rate
+from judgeboard.measure.result import Result
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
@@ -18,6 +19,14 @@ from judgeboard.store.strata import ReviewTime
 from judgeboard.text import counted
 
 _MOST_TYPES = 4  # in a sentence
+
+
+def now_note(rate: Rate, changes: Result) -> Note:
+    """Return the share of bad answers since its latest change (`CorrectedTrend.changes`), then of all time."""
+    if rate.share.value is None or not changes.has("changed"):
+        return rate.headline
+    day = int(changes.figure("changed").value or 0)
+    return note("rate_since", now=changes.figure("bad_since"), day=day, all=rate.share)
 
 
 def differing(result: Rate, figure: str) -> list[str]:

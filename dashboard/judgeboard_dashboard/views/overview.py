@@ -29,6 +29,7 @@ from judgeboard.reports.lead_questions import (
     labels_sentence,
     missed_types_note,
     misses_sentence,
+    now_note,
     overlap_sentence,
     reading_sentence,
     trust_sentence,
@@ -134,7 +135,7 @@ def overview() -> None:
     rate = bad_share(version)
     with first:
         heading("1. How good are the answers now?")
-        sentence(rate.sentence)
+        good = st.container()
         _by_type(rate, time, as_table=as_table)
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
@@ -144,6 +145,8 @@ def overview() -> None:
     with third:
         _misses(judge, rate, time, as_table=as_table)
     shares = corrected_shares()
+    with good:
+        sentence(now_note(rate, shares.changes).text)
     with changed:
         _news(shares, as_table=as_table)
     with further:
@@ -195,7 +198,7 @@ def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
     _plan(rate, time, key="rate_plan")
     types = _ranked(rate) if rate.share.value is not None and len(rate.slices) > 1 else []
     if types:
-        heading("By query type, over the whole time" if rate.has("bad_answers_now") else "By query type")
+        heading("By query type, over the whole time")
         lines = [("All", rate.share), *((name, rate.figure(FIGURE, name)) for name in types)]
         left_out = len(rate.slices) - len(types)
         _shares(

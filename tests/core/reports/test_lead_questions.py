@@ -7,12 +7,15 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.notes import note
 from judgeboard.measure.rates import Rate, measure_rate
+from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.reports.lead_questions import (
     beside_people,
     differing,
     labels_sentence,
     misses_sentence,
+    now_note,
     overlap_sentence,
     reading_sentence,
     trust_sentence,
@@ -43,6 +46,14 @@ def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(
 def test_types_that_are_alike_do_not_differ(log: GradedLog) -> None:
     rate = rate_with(log, {"one": 15, "two": 18})
     assert differing(rate, "bad_answers") == []
+
+
+def test_the_share_since_its_latest_change_comes_before_that_of_all_time(log: GradedLog) -> None:
+    rate, now = rate_with(log, {"one": 15}), Estimate(0.5, 0.4, 0.6, 20)
+    steady = Result(about=About(), headline=note("no_answers"), rows=())
+    assert now_note(rate, steady) == rate.headline
+    changed = replace(steady, rows=(Row.of("changed", ALL, Estimate(20_000, n=20)), Row.of("bad_since", ALL, now)))
+    assert now_note(rate, changed).values == {"now": now, "day": 20_000, "all": rate.share}
 
 
 def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:

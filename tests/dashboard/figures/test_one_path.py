@@ -24,6 +24,7 @@ from judgeboard.measure.news import news
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
+from judgeboard.reports.lead_questions import now_note
 from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
@@ -76,13 +77,13 @@ def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
     """They are those of the commands `labels rate`, `trends --corrected` and `agreement`."""
     says = shown(open_page("overview"))
     rate, judge, people = measure_rate(log), measure_agreement(log), measure_agreement(log, of="people")
-    assert rate.sentence in says
     with log.reading() as connection:
         shares = corrected_trend(connection)
         change = news(connection, shares)
         if change is None:
             change = (shares if len(shares.panels[0].points) > 1 else trend(connection)).changes
     assert change.sentence in says
+    assert now_note(rate, shares.changes).text in says
     assert people.sentence in says
     errors = shown_statistics(judge.statistics)
     for name in ("agreement", "missed", "false_alarms"):
