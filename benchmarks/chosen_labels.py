@@ -42,11 +42,13 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.all_answers import in_all_answers
+from judgeboard.measure.contrast import Contrast
+from judgeboard.measure.result import ALL
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import ScoredSample, flag_from, load_sample
 from judgeboard.measure.threshold_figures import ThresholdFigures
 from judgeboard.measure.thresholds import CHOSEN, Goal, replayed, threshold_result
-from judgeboard.measure.versus import BothJudged, VersionsCompared, compare_verdicts
+from judgeboard.measure.versus import BothJudged, compare_verdicts
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
 from judgeboard.stats.rates import summed, weighted_agreement
@@ -273,7 +275,7 @@ def compared(
     every, labelled = loaded.values.copy(), loaded.labelled.copy()
     flagged: BoolArray = loaded.answers.verdicts == BAD
     of_all = both.compare()
-    truth = of_all.counts.change.value or 0.0
+    truth = of_all.figure("change").value or 0.0
     titles = f"{versions[0].title} and {versions[1].title}"
     setting = Setting(f"{titles}: {int(flagged.sum()):,} flagged, and {SHARE:.0%} of all", figures_of(of_all))
     wrong = 0
@@ -282,7 +284,7 @@ def compared(
         label(loaded, every, labelled & (flagged | drawn), drawn)
         made = both.compare()
         alone = compare_verdicts(
-            (made.first, made.second),
+            made.sides,
             both.verdicts,
             labelled=loaded.labelled[both.rows],
             bad=loaded.values[both.rows] == 1,
@@ -300,9 +302,10 @@ def compared(
     return setting, wrong
 
 
-def figures_of(made: VersionsCompared) -> dict[str, Estimate]:
+def figures_of(made: Contrast) -> dict[str, Estimate]:
     """Return the changes between two judges: that of the share of right verdicts first."""
-    return {"right": made.counts.change, **made.changes}
+    figures = {row.figure: row.estimate for row in made.rows if row.slice is ALL}
+    return {name: each for name, each in figures.items() if name.endswith("change")}
 
 
 def worst_third(loaded: LabelledAnswers, flagged: BoolArray) -> BoolArray:

@@ -80,6 +80,27 @@ OLDER_FORMS: Mapping[str, str] = {}
 # Command, older path, today's path; patterns as in re.sub.
 RENAMED: Sequence[tuple[str, str, str]] = (
     ("labels stand", r"^stages\[[^]]*\]\.(confidence|test)", r"\1"),  # there is one stage only
+    ("compare versions", r"^counts\.change\.", "change."),
+    ("compare versions", r"^counts\.(\w+)$", r"\1.value"),
+    ("compare versions", r"^changes\.(\w+)\.", r"\1_change."),
+    ("compare versions", r"^as_wrong\.change\.", "change[unusable verdicts as wrong]."),
+    ("compare versions", r"^as_wrong\.(\w+)$", r"\1[unusable verdicts as wrong].value"),
+    ("compare versions", r"^(answers|differing|unlabelled|evidence_groups)$", r"about.counts.\1"),
+    ("compare versions", r"^even_labels$", "even_labels.value"),
+    ("compare versions", r"^unusable\.(.+)$", r"unusable[\1].value"),
+    ("compare sources", r"^labels_only\.", "labels_change."),
+    ("compare sources", r"^judge_alone\.", "judge_change."),
+    ("compare sources", r"^(questions|labelled|p|labels_needed)$", r"\1.value"),
+    ("compare sources", r"^types(\[[^]]*\])\.change\.(\w+)$", r"change\1.\2"),
+    ("compare sources", r"^types(\[[^]]*\])\.(\w+)$", r"\2\1.value"),
+    ("compare (versions|sources)", r"^left_out\.", "about.left_out."),
+    ("compare (versions|sources)", r"\.values\.a$", ".values.first"),
+    ("compare (versions|sources)", r"\.values\.b$", ".values.second"),
+    ("trends", r"^lines\[([^]]*)\]\.before\.", r"bad_before[\1]."),
+    ("trends", r"^lines\[([^]]*)\]\.after\.", r"bad_since[\1]."),
+    ("trends", r"^lines\[([^]]*)\]\.change\.change\.", r"change[\1]."),
+    ("trends", r"^lines\[([^]]*)\]\.change\.seen$", r"detectable[\1].value"),
+    ("trends", r"^(bad_before|bad_since|change|detectable)\[All answers\]", r"\1"),
 )
 
 MOVED: Sequence[Known] = (
@@ -97,6 +118,15 @@ MOVED: Sequence[Known] = (
 )
 
 GONE: Sequence[Known] = (
+    Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
+    Known("compare (versions|sources)", r"^exit_code$|^conclusion\[|^alone$", "it follows from the other values"),
+    Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
+    Known("compare sources", r"^query_type\[", "the slices have the names"),
+    Known("compare (versions|sources)", r"^(a|b|by|judge|first|second)$", "the names stand in sides and in about"),
+    Known(
+        "trends .*--before", r"^(before|after)\[|^tested$|^judge$|\.query_type$", "sides, about and slices have them"
+    ),
+    Known("trends .*--before", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
     Known(
         "agreement|labels rate",
         r"\.?(scott_pi|weighted_f1|ac2|linear_kappa|mean_linear_kappa|auprc|pooled_agreement|agreement_without_ties"

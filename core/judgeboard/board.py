@@ -25,10 +25,11 @@ from judgeboard.judges.judge import Judge, JudgeKeywords
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.provider import CONCURRENCY
 from judgeboard.measure.ab import By as TypesOnly
-from judgeboard.measure.ab import SourcesCompared, compare_sources
+from judgeboard.measure.ab import compare_sources
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import By, GradeName, Of, Unit
+from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.label_plans import Question
 from judgeboard.measure.periods import Period
 from judgeboard.measure.plans import plan_labels, plan_versions
@@ -37,7 +38,7 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.thresholds import AIMS, Goal, measure_threshold
 from judgeboard.measure.trend import QUERY_TYPE, Trend, trend
-from judgeboard.measure.versus import VersionsCompared, compare_versions
+from judgeboard.measure.versus import compare_versions
 from judgeboard.people.roster import seen_by_user
 from judgeboard.reports.terminal import judging_progress, local_user, progress
 from judgeboard.runs.judging import JudgingSummary, judge_inputs, judge_pending, make_judge
@@ -337,14 +338,14 @@ class Board(AbstractContextManager["Board"]):
         with self._seen().reading() as connection:
             return measure_threshold(connection, goals[0], by_query_type=by is not None, judge_version=judge_version)
 
-    def compare(self, first: str, second: str, *, within: float = WITHIN) -> VersionsCompared:
+    def compare(self, first: str, second: str, *, within: float = WITHIN) -> Contrast:
         """Compare two judge versions with the labels of people, as `judgeboard compare versions` does."""
         with self._seen().reading() as connection:
             return compare_versions(connection, first, second, within=within)
 
     def compare_sources(
         self, a: str, b: str, *, judge_version: str | None = None, by: TypesOnly | None = None, within: float = WITHIN
-    ) -> SourcesCompared:
+    ) -> Contrast:
         """Compare the answers of two sources, or of two models, as `judgeboard compare sources` does."""
         with self._seen().reading() as connection:
             return compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)

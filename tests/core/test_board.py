@@ -242,7 +242,7 @@ def test_figures_are_those_of_the_commands(graded: Board) -> None:
     assert graded.rate().share.value == pytest.approx(19 / 40)
     assert graded.trend().panels
     assert graded.threshold(recall=0.8)[0].headline.code.startswith("threshold_")
-    assert graded.compare("lexical", "second").counts.n == 40
+    assert graded.compare("lexical", "second").figure("n").value == 40
     assert graded.plan(width=0.1)[0].headline.code.startswith("plan_")
     assert graded.plan(difference=0.1, question="versions")[0].headline.code.startswith("plan_")
 

@@ -1,17 +1,18 @@
 """The commands `compare versions` and `compare sources`: which judge version, or which source, is better?"""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.text import counted
 
-if TYPE_CHECKING:
-    from judgeboard.measure.ab import SourcesCompared
-    from judgeboard.measure.versus import VersionsCompared
-    from judgeboard.stats.paired import PairedShares
+_OF_VERSIONS = (
+    ("n", "change", "first_right", "second_right", "only_first", "only_second", "p", "p_mcnemar"),
+    ("kappa_change", "sensitivity_change", "specificity_change"),
+    ("unusable",),
+)
+_OF_SOURCES = ("questions", "labelled", "change", "p", "p_holm", "labels_change", "judge_change")
 
 
 def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -39,8 +40,8 @@ def versions_command(first: str, second: str, within: float) -> int:
 
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, first, second, within=within)
-    options.show(result, _version_lines(result))
-    return result.exit_code
+    options.show(result, result.lines(*_OF_VERSIONS))
+    return result.conclusion.exit_code
 
 
 @options.command(
@@ -72,63 +73,7 @@ def sources_command(a: str, b: str, judge_version: str | None, by: Literal["quer
 
     with options.seen(options.open_store()).reading() as connection:
         result = compare_sources(connection, a, b, judge_version=judge_version, by=by, within=within)
-    options.show(result, _source_lines(result))
-    return result.exit_code
-
-
-_CHANGES = {  # name, and which labels n counts
-    "kappa": ("Cohen's kappa", " labelled answers"),
-    "sensitivity": ("recall of bad answers", " that people call bad"),
-    "specificity": ("specificity", " that people call good"),
-}
-
-
-def _version_lines(result: "VersionsCompared") -> Iterator[str]:
-    from judgeboard.stats.estimates import number_words
-
-    yield from (each.text for each in (result.headline, *result.caveats, *result.next))
-    if result.left_out_sentence is not None:
-        yield result.left_out_sentence
-    if not result.counts.n:
-        return
-    yield _counts_line(result, result.counts)
-    if result.changes:
-        where = f" in all {counted(result.answers, 'answer')}, from labels that stand for all" if result.alone else ""
-        yield f"change{where}: " + ", ".join(
-            f"{_CHANGES[name][0]} {number_words(each, sign=True)} (n = {each.n:,}{_CHANGES[name][1]})"
-            if each.value is not None
-            else f"{_CHANGES[name][0]} not available ({each.reason})"
-            for name, each in result.changes.items()
-        )
-    if any(result.unusable.values()):
-        yield "unusable verdicts: " + ", ".join(f"{title} {n:,}" for title, n in result.unusable.items())
-    if result.as_wrong is not None:
-        yield f"with unusable verdicts as wrong: {_counts_line(result, result.as_wrong)}"
-
-
-def _counts_line(result: "VersionsCompared", counts: "PairedShares") -> str:
-    ps = (("p = {:.2g} by evidence group", counts.p), ("McNemar p = {:.2g}", counts.p_mcnemar))
-    p = ", ".join(words.format(value) for words, value in ps if value is not None)
-    both_wrong = counts.n - counts.first_right - counts.only_second
-    return (
-        f"both right {counts.first_right - counts.only_first:,}, only {result.first} right {counts.only_first:,}, "
-        f"only {result.second} right {counts.only_second:,}, both wrong {both_wrong:,} "
-        f"({p})"
-    )
-
-
-def _source_lines(result: "SourcesCompared") -> Iterator[str]:
-    from judgeboard.measure.agreement_notes import p_words
-    from judgeboard.stats.estimates import points_words
-
-    yield from (each.text for each in (result.headline, *result.caveats, *result.next))
-    if result.change.value is not None:  # otherwise the figure of the judge alone would be taken for one of labels
-        yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
-        alone = points_words(result.judge_alone, sign=True)
-        yield f"By {result.judge} alone: {alone} bad answers. This decides nothing: it leaves out the judge's errors."
-    for each in result.types:
-        line = f"{each.query_type}: {each.conclusion.value}: {points_words(each.change, sign=True)}"
-        if each.change.value is not None:
-            line += "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
-            line += f", from {counted(each.questions, 'question')}, {each.labelled:,} with labels on both answers"
-        yield line
+    # Without a figure of the labels, that of the judge alone would be taken for one.
+    without_judge = result.figure("change").value is None
+    options.show(result, result.lines(_OF_SOURCES[:-2] if without_judge else _OF_SOURCES))
+    return result.conclusion.exit_code

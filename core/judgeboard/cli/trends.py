@@ -120,7 +120,7 @@ def trends_command(
     from judgeboard.measure.corrected_trend import corrected_trend
     from judgeboard.measure.trend import QUERY_TYPE, trend
     from judgeboard.measure.window_comparison import compare_windows
-    from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
+    from judgeboard.reports.trends import corrected_lines, trend_lines
     from judgeboard.store.hidden_rows import count_hidden
     from judgeboard.store.judge_versions import get_version
 
@@ -138,7 +138,7 @@ def trends_command(
         judge = None if judge_version is None else get_version(connection, judge_version).id
         if before is not None and after is not None:
             windows = compare_windows(connection, before, after, judge=judge)
-            options.show(windows, windows_lines(windows))
+            options.show(windows, windows.lines(("bad_before", "bad_since", "change", "detectable")))
         elif corrected:
             shares = corrected_trend(connection, period=period, judge=judge)
             options.show(shares, corrected_lines(shares))

@@ -6,16 +6,19 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import orjson
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.csv import defused
-from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
+from judgeboard.stats.estimates import number_words, p_words, percent, percent_words, points_words, two_decimals
 from judgeboard.text import counted, day_words, iso_z
 
-Format = Literal["text", "count", "integer", "number", "share", "time", "estimate", "share estimate", "points", "day"]
+Format = Literal[
+    "text", "count", "integer", "number", "share", "time", "estimate", "share estimate", "points", "change", "p", "day"
+]
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z
 RIGHT_ALIGNED = frozenset({"count", "integer", "number", "share"})
@@ -46,8 +49,9 @@ class Column:
 
     ``format``: ``count`` has thousands separators, ``integer`` none, ``number`` two decimals, ``share`` (0 to 1) is in
     percent, ``time`` is ISO 8601 in UTC. ``estimate`` and ``share estimate`` columns hold `Estimate` objects: the value
-    with its 95 % interval, or the reason why there is none; so do ``points`` (a difference of shares, rounded up) and
-    ``day`` (days since 1970-01-01). The other fields are for pages: ``width`` in px (default: fits the texts), ``help``
+    with its 95 % interval, or the reason why there is none; so do ``points`` (a size in points, rounded up),
+    ``change`` (a difference of shares with its sign), ``p`` (a p-value) and ``day`` (days since 1970-01-01). The other
+    fields are for pages: ``width`` in px (default: fits the texts), ``help``
     behind the title, ``bar`` for numbers from 0 to 1, ``right`` to align texts to the right.
     """
 
@@ -111,6 +115,8 @@ OF_ESTIMATES: Mapping[str, Callable[[Estimate], str]] = {
     "estimate": number_words,
     "share estimate": percent_words,
     "points": lambda size: size.reason or "" if size.value is None else counted(math.ceil(size.value * 100), "point"),
+    "change": partial(points_words, sign=True),
+    "p": lambda p: p_words(p.value),
     "day": lambda day: day_words(int(day.value or 0)),
 }
 
@@ -191,7 +197,7 @@ def _texts(table: Table) -> list[list[str]]:
 def _plain_columns(column: Column) -> tuple[Column, ...]:
     if column.format not in OF_ESTIMATES:
         return (column,)
-    number: Format = "share" if column.format in {"share estimate", "points"} else "number"
+    number: Format = "share" if column.format in {"share estimate", "points", "change"} else "number"
     title = column.title
     bounds = (Column(f"{title} {end}", number) for end in ("low", "high"))
     return (Column(title, number), *bounds, Column(f"{title} n", "count"), Column(f"{title} reason"))

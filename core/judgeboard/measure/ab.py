@@ -7,8 +7,8 @@ answers are labelled, or if they came by a random sample in which all answers ha
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.all_answers import evenly_sampled, what_to_label
+from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.notes import Note, note
+from judgeboard.measure.result import ALL, About, Row
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, scored_version
 from judgeboard.measure.versus import labels_on_all
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
@@ -43,57 +45,6 @@ By = Literal["query_type"]
 _TO_LABEL = 60  # labelled questions that give a first figure
 
 
-@dataclass(frozen=True, slots=True)
-class TypeChange:
-    """The change in one query type. ``change`` has an interval that holds for all types at once.
-
-    ``p`` is of this type alone, ``p_holm`` is adjusted for the number of types (Holm, 1979).
-    """
-
-    query_type: str
-    questions: int
-    labelled: int
-    change: Estimate
-    p: float | None
-    p_holm: float | None
-    conclusion: Conclusion
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcesCompared:
-    """Two sources (or generators) on the same questions. JSON has the same fields.
-
-    Changes are the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better. ``questions`` have an
-    answer of both sides that the judge was asked about; ``labelled`` of them have labels on both answers that count,
-    because all answers are labelled or because the labels are a random sample. ``change`` is measured with labels and
-    judge, ``labels_only`` without the judge, ``judge_alone`` without labels (it never decides). ``labels_needed`` is
-    the number of labelled questions that would show a change of this size, None if labels on all would not.
-    ``to_label`` is the command of a queue that leads to these labels, to labels on all questions, or to a first figure;
-    None if the change is shown, or if no answer is left to label.
-    """
-
-    a: str
-    b: str
-    judge: str
-    within: float
-    conclusion: Conclusion
-    exit_code: int
-    headline: Note
-    questions: int
-    labelled: int
-    change: Estimate
-    p: float | None
-    labels_only: Estimate
-    judge_alone: Estimate
-    labels_needed: int | None
-    to_label: str | None = None
-    by: By | None = None
-    types: tuple[TypeChange, ...] = ()
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    caveats: tuple[Note, ...] = ()
-    next: tuple[Note, ...] = ()
-
-
 def compare_sources(
     connection: Connection,
     a: str,
@@ -102,12 +53,18 @@ def compare_sources(
     judge_version: int | str | None = None,
     by: By | None = None,
     within: float = WITHIN,
-) -> SourcesCompared:
+) -> Contrast:
     """Compare the shares of bad answers of two sources, or of two generators, on the same questions.
 
     ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
     bad share that still counts as good. Raises NotFound for unknown names, and BadInput if answers are hidden from the
     viewer.
+
+    A ``change`` is the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better. It is measured with
+    labels and judge, ``labels_change`` without the judge, ``judge_change`` without labels (it never decides).
+    ``questions`` have an answer of both sides that the judge was asked about; ``labelled`` of them have labels on both
+    answers that count, because all answers are labelled or because the labels are a random sample. ``labels_needed`` of
+    them would show a change of this size; it has no value if labels on all would not.
     """
     version = scored_version(connection, judge_version)
     asked = same_questions(connection, a, b)
@@ -143,41 +100,34 @@ def compare_sources(
         "no_random_sample": int((known.labelled[at_a] & known.labelled[at_b] & ~labelled).sum()),
     }
     whole, labels_only = changes.predicted(), changes.labels_only()
-    reached = conclusion(complement(whole.change, 0), within)
+    alone = within_range(changes.judge_alone(), -1, 1)
     needed = labels_beside_scores(whole, labels_only, len(usable))
+    change = within_range(whole.change, -1, 1)
     to_label, why, weighted = None, "", None
-    if reached is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
+    if conclusion(complement(change, 0), within) is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
         wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
         sample = known.sample(inside, by_group=False)
         why, weighted = _not_counted_because(sample, asked.where)
         to_label = _to_label(connection, sample, asked.where, wanted / len(usable))
-    change = within_range(whole.change, -1, 1)
     if not labelled.any() and len(usable) >= MIN_GROUPS:
         change = replace(change, reason=why or "no question has labels on both answers")
-    result = SourcesCompared(
-        a=a,
-        b=b,
-        judge=version.title,
-        within=within,
-        conclusion=reached,
-        exit_code=reached.exit_code,
-        headline=_headline(a, b, reached, change, len(usable)),
-        questions=len(usable),
-        labelled=int(labelled.sum()),
-        change=change,
-        p=whole.p,
-        labels_only=within_range(labels_only.change, -1, 1),
-        judge_alone=within_range(changes.judge_alone(), -1, 1),
-        labels_needed=needed,
-        to_label=to_label,
-        by=by,
-        types=_by_type(changes, types.names, types.codes, within) if by else (),
-        left_out={reason: n for reason, n in left_out.items() if n},
-    )
+    rows = [
+        *_rows(ALL, changes, change, whole.p),
+        Row.of("labels_change", ALL, within_range(labels_only.change, -1, 1)),
+        Row.of("judge_change", ALL, alone),
+        Row("labels_needed", ALL, needed, None, None, int(labelled.sum()), None),
+    ]
+    if by:
+        rows += _by_type(changes, types.names, types.codes)
+    about = About(judges=(version.title,), by=by, left_out={reason: n for reason, n in left_out.items() if n})
+    nothing = None
+    if len(usable) < MIN_GROUPS:
+        nothing = note("too_few_questions", n=len(usable), needed=MIN_GROUPS)
+    result = contrast("source", (a, b), change, rows=rows, about=about, is_loss=True, within=within, headline=nothing)
     return replace(
         result,
-        caveats=tuple(_caveats(result, int((~usable).sum()))),
-        next=tuple(_next_steps(result, weighted, labels_only.smallest_shown(len(usable)))),
+        caveats=tuple(_caveats(result, alone, int((~usable).sum()))),
+        next=tuple(_next_steps(result, to_label, weighted, labels_only.smallest_shown(len(usable)))),
     )
 
 
@@ -261,26 +211,26 @@ class _Changes:
         return ~self.usable * np.int64(labels.min() >= 2)
 
 
-def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
+def _rows(slice_: str | None, questions: _Changes, change: Estimate, p: float | None) -> Iterator[Row]:
+    n = len(questions.values)
+    yield Row.of("change", slice_, change)
+    for name, value in (("questions", len(questions.usable)), ("labelled", n), ("p", p)):
+        yield Row(name, slice_, value, None, None, n, None)
+
+
+def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray) -> Iterator[Row]:
+    """Yield the changes in each query type, with intervals that hold for all types at once.
+
+    ``p`` is of a type alone, ``p_holm`` is adjusted for the number of types (Holm, 1979).
+    """
     inside = [changes.at(np.asarray(codes == code)) for code in range(len(names))]
     measured = [each.predicted() for each in inside]
     tests = sum(each.change.value is not None for each in measured)
     adjusted = iter(holm([each.p for each in measured if each.p is not None]))
-    types = []
     for name, questions, each in zip(names, inside, measured, strict=True):
-        change = within_range(each.simultaneous(max(tests, 1)), -1, 1)
-        types.append(
-            TypeChange(
-                query_type=name,
-                questions=len(questions.usable),
-                labelled=len(questions.values),
-                change=change,
-                p=each.p,
-                p_holm=None if each.p is None else next(adjusted),
-                conclusion=conclusion(complement(change, 0), within),
-            )
-        )
-    return tuple(types)
+        yield from _rows(name, questions, within_range(each.simultaneous(max(tests, 1)), -1, 1), each.p)
+        p_holm = None if each.p is None else next(adjusted)
+        yield Row("p_holm", name, p_holm, None, None, len(questions.values), None)
 
 
 def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> str | None:
@@ -312,35 +262,34 @@ def _not_counted_because(sample: SampledLabels, where: RowFilter) -> tuple[str, 
     return often, f"judgeboard labels rate --by {by} {conditions}"
 
 
-def _headline(a: str, b: str, reached: Conclusion, change: Estimate, questions: int) -> Note:
-    if questions < MIN_GROUPS:
-        return note("too_few_questions", n=questions, needed=MIN_GROUPS)
-    if change.value is None:
-        return note("sources_unknown", a=a, b=b, reason=change.reason or "")
-    return note(f"source_{reached.value}", a=a, b=b, change=change)
-
-
-def _caveats(result: SourcesCompared, unusable: int) -> Iterator[Note]:
-    """Yield which labels and verdicts do not count, and where the judge alone would conclude something else."""
+def _caveats(result: Contrast, alone: Estimate, unusable: int) -> Iterator[Note]:
+    """Yield which labels and verdicts do not count, and where the judge ``alone`` would conclude something else."""
+    first, second = result.sides
     if unusable:
         yield note("questions_without_verdict", n=unusable)
-    if result.labelled and (chosen := result.left_out.get("no_random_sample")):
+    if result.figure("labelled").value and (chosen := result.about.left_out.get("no_random_sample")):
         yield note("questions_not_sampled", n=chosen)
-    alone = conclusion(complement(result.judge_alone, 0))
-    if alone not in {Conclusion.NOT_SHOWN, result.conclusion}:
-        yield note(f"judge_alone_{alone.value}", a=result.a, b=result.b)
+    by_judge = conclusion(complement(alone, 0))
+    if by_judge not in {Conclusion.NOT_SHOWN, result.conclusion}:
+        yield note(f"judge_alone_{by_judge.value}", first=first, second=second)
+    if len(result.slices) > 1:
+        yield note("together", n=len(result.slices))
 
 
-def _next_steps(result: SourcesCompared, weighted: str | None, all_show: float | None) -> Iterator[Note]:
-    """Yield what to label. ``weighted`` is a command that weights the labels, all labels show ``all_show``."""
+def _next_steps(result: Contrast, command: str | None, weighted: str | None, all_show: float | None) -> Iterator[Note]:
+    """Yield what to label: a queue of the first ``command`` leads to labels that show the change, or to a first figure.
+
+    ``weighted`` is a command that weights the labels, all labels show ``all_show``.
+    """
+    questions, labelled, needed = (result.figure(name).value for name in ("questions", "labelled", "labels_needed"))
     if result.conclusion is not Conclusion.NOT_SHOWN:
         return
-    if result.change.value is None:
-        if weighted is not None and "no_random_sample" in result.left_out:
+    if result.figure("change").value is None:
+        if weighted is not None and "no_random_sample" in result.about.left_out:
             yield note("rates_of_sources", command=weighted)
-        if result.to_label is not None:
-            yield note("label_first", command=result.to_label)
-    elif result.labels_needed is not None and result.to_label is not None:
-        yield note("label_questions", n=result.labels_needed - result.labelled, command=result.to_label)
-    elif result.to_label is not None or result.labelled == result.questions:
-        yield labels_on_all(result.questions, all_show, result.to_label)
+        if command is not None:
+            yield note("label_first", command=command)
+    elif needed is not None and command is not None:
+        yield note("label_questions", n=round(needed - (labelled or 0)), command=command)
+    elif command is not None or labelled == questions:
+        yield labels_on_all(round(questions or 0), all_show, command)

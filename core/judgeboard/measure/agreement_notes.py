@@ -297,10 +297,3 @@ def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[
         {name for name, of_people in people.items() if np.isin(of_people, of_both.response_ids).any()},
         {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
     )
-
-
-def p_words(p: float | None) -> str:
-    """Return a p-value: "0.0276", "under 0.0001", a dash if nothing was tested."""
-    if p is None:
-        return "–"
-    return f"{p:.4f}" if p >= 0.00005 else "under 0.0001"

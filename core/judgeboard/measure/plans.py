@@ -26,7 +26,7 @@ from judgeboard.measure.label_plans import (
 from judgeboard.measure.rates import sample_rate
 from judgeboard.measure.result import Result, Row
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
-from judgeboard.measure.versus import BothJudged
+from judgeboard.measure.versus import BothJudged, more_labels
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
 from judgeboard.stats.kappa_labels import AgreementFigure
@@ -382,23 +382,24 @@ def _for_judges(goal: PlanGoal, both: BothJudged, rows: IntArray | None) -> Resu
     """Plan for two versions, with as many labels as `versus` asks for if its change is the ``reach``."""
     inside = None if rows is None else np.isin(both.rows, rows)
     known = both.compare(inside=inside)
-    if not known.answers:
+    answers, differing, unlabelled = (known.about.counts[name] for name in ("answers", "differing", "unlabelled"))
+    if not answers:
         raise BadInput("the two judge versions judged no answer in common: judge the same answers with both")
-    discordant = known.differing / known.answers
-    labelled = known.differing - known.unlabelled
+    discordant = differing / answers
+    labelled = differing - unlabelled
     if discordant <= goal.reach:
-        need = PlanNeed(answers=known.answers, labelled=labelled, more=0, shows=discordant, differing=known.differing)
+        need = PlanNeed(answers=answers, labelled=labelled, more=0, shows=discordant, differing=differing)
         return plan_result(goal, need)
-    change, needed = known.counts.change.value, known.counts.labels_needed
+    change, needed = (known.figure(name).value for name in ("change", "labels_needed"))
     variance = needed * (change / POWER) ** 2 if needed and change else discordant - goal.reach**2
     by_lot = labels_for_change(goal.reach, variance)
     need = PlanNeed(
-        answers=known.answers,
+        answers=answers,
         labelled=labelled,
-        more=known.more_labels(by_lot) if by_lot <= known.answers else known.unlabelled,
-        shows=smallest_change(min(by_lot, known.answers), variance),
+        more=more_labels(known, by_lot) if by_lot <= answers else unlabelled,
+        shows=smallest_change(min(by_lot, answers), variance),
         by_lot=by_lot,
-        differing=known.differing,
+        differing=differing,
     )
     return plan_result(goal, need)
 

@@ -1,13 +1,13 @@
 """What an estimator returns: rows of figures, which answers they count, caveats and next steps as codes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from judgeboard.domain import Estimate
-from judgeboard.formats.output import OF_ESTIMATES, Column, Table, to_html, to_plain
-from judgeboard.measure.notes import Note
-from judgeboard.measure.words import FIGURES
+from judgeboard.formats.output import OF_ESTIMATES, Column, Table, text_lines, to_html, to_plain
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.words import FIGURES, LEFT_OUT
 
 if TYPE_CHECKING:  # pandas takes two seconds to load
     import pandas as pd
@@ -114,7 +114,7 @@ class Result:
         """
         cells = {(row.slice, row.figure): row.estimate for row in self.rows}
         measured = dict.fromkeys(row.figure for row in self.rows)
-        names = [each for each in figures or measured if each in measured]
+        names = [each for each in figures or measured if each in measured and each in FIGURES]
         columns = [FIGURES[each] for each in names]
         title = (self.about.by or "answers").replace("_", " ").capitalize()
         lines = []
@@ -123,6 +123,16 @@ class Result:
                 of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
                 lines.append(("all answers" if name is None else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
+
+    def lines(self, *tables: Sequence[str]) -> Iterator[str]:
+        """Yield lines for a terminal: the headline, a table of each list of figures, caveats, next steps, left out."""
+        yield self.sentence
+        for figures in tables:
+            if (table := self.table(*figures)).rows:
+                yield from text_lines(table)
+        yield from (each.text for each in (*self.caveats, *self.next))
+        if self.about.left_out:
+            yield note("left_out", reasons=[f"{LEFT_OUT[why]} ({n:,})" for why, n in self.about.left_out.items()]).text
 
     def _repr_html_(self) -> str:
         return to_html(self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)])

@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -11,9 +11,10 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
-from judgeboard.measure.agreement_result import left_out_sentence
+from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import people_values
+from judgeboard.measure.result import ALL, About, Row
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
 from judgeboard.stats.estimates import measured, unmeasured
@@ -24,7 +25,6 @@ from judgeboard.stats.paired import (
     PairedShares,
     after_looks,
     changes_by_class,
-    conclusion,
     paired_shares,
     weighted_by_stratum,
     weighted_changes_by_class,
@@ -41,63 +41,28 @@ from judgeboard.text import counted
 _UNUSABLE_APART = 0.01  # a larger difference between the shares of unusable verdicts has a line of its own
 _TO_LABEL = 60  # labels that narrow the share on which one of two versions is right to about 13 points
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionsCompared:
-    """Two judge versions on the same labelled answers; changes are the second version's value minus the first's.
-
-    ``answers`` have usable verdicts of both versions; ``differing`` counts those of them on which the verdicts differ.
-    ``counts`` are the labelled answers among them, and ``changes`` those of kappa, sensitivity (recall of bad answers)
-    and specificity. If the labels are no random sample of all answers, each stands for the answers of its stratum:
-    whether a rule picked the answer, and the verdict of the version by which more labels count. ``counts`` are then of
-    sampled answers on which the versions differ (``alone``). ``unlabelled`` counts the answers on which they differ
-    without a label that counts; ``even_labels`` is the number of labels of an even random sample of such answers that
-    would be as precise as those that count. ``to_label`` is the command of a queue whose labels show more; None if the
-    conclusion is shown. ``unusable`` counts the labelled answers with an unusable verdict of each version, by title.
-    ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts
-    labelled answers by reason. ``headline`` is the conclusion, ``next`` what would show more.
-    """
-
-    first: str
-    second: str
-    within: float
-    conclusion: Conclusion
-    exit_code: int
-    headline: Note
-    evidence_groups: int
-    counts: PairedShares
-    changes: Mapping[str, Estimate]
-    unusable: Mapping[str, int]
-    as_wrong: PairedShares | None
-    answers: int
-    differing: int
-    unlabelled: int
-    even_labels: float
-    alone: bool = False
-    to_label: str | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    caveats: tuple[Note, ...] = ()
-    next: tuple[Note, ...] = ()
-
-    @property
-    def left_out_sentence(self) -> str | None:
-        """What was left out: "Left out: people tied (3)."."""
-        return left_out_sentence(self.left_out)
-
-    def more_labels(self, by_lot: int) -> int:
-        """Return how many more labels, of answers on which the versions differ, are worth ``by_lot`` of all answers."""
-        more = round(by_lot * self.differing / self.answers - self.even_labels)
-        return min(max(more, 0), self.unlabelled)
+UNUSABLE_WRONG = "unusable verdicts as wrong"
+"""The slice of all labelled answers, with unusable verdicts as wrong; only if one version has clearly more of them."""
+_COUNTS = (
+    *("n", "first_right", "second_right", "only_first", "only_second", "p", "p_mcnemar"),
+    *("labels_needed", "differing_needed", "as_good_needed"),
+)
 
 
 def compare_versions(
     connection: Connection, first: int | str, second: int | str, *, within: float = WITHIN
-) -> VersionsCompared:
+) -> Contrast:
     """Compare the current verdicts of two judge versions with the labels of people.
 
     People's label of an answer is the adjudication, otherwise the majority; ties are left out. ``within`` (0 to 1) is
     the loss of the share right that still counts as good. Raises NotFound for an unknown version, and BadInput if both
     are the same, or if answers are hidden from the viewer.
+
+    If the labels are no random sample of all answers, each stands for the answers of its stratum: whether a rule picked
+    the answer, and the verdict of the version by which more labels count. Rows then count only sampled answers on which
+    the versions differ. ``about`` counts the ``answers`` with usable verdicts of both, those on which these are
+    ``differing``, and how many of these are ``unlabelled``. The figure ``even_labels`` is the number of labels of an
+    even random sample of such answers that would be as precise as those that count.
     """
     versions = get_version(connection, first), get_version(connection, second)
     if versions[0].id == versions[1].id:
@@ -153,7 +118,7 @@ class BothJudged:
         within: float = WITHIN,
         inside: BoolArray | None = None,
         left_out: Mapping[str, int] = MappingProxyType({}),
-    ) -> VersionsCompared:
+    ) -> Contrast:
         """Compare the versions on all answers, or on those ``inside`` (a mask of the rows)."""
         kept = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
         rows, verdicts = self.rows[kept], (self.verdicts[0][kept], self.verdicts[1][kept])
@@ -220,7 +185,7 @@ def compare_verdicts(
     looks: int = 1,
     chances: KnownChances | None = None,
     logged: int | None = None,
-) -> VersionsCompared:
+) -> Contrast:
     """Compare the verdicts (``GOOD``, ``BAD``, ``UNUSABLE``) of two versions on the same answers, one row each.
 
     ``labelled`` and ``bad`` are people's labels: a random sample of the answers, or all of them; otherwise ``chances``
@@ -262,35 +227,67 @@ def compare_verdicts(
             changes = weighted_changes_by_class(*called, *of_all, bad[usable], every)
     elif enough and differ.any():
         changes = changes_by_class(called_bad[0][rows], called_bad[1][rows], bad[rows], by_group)
-    apart = chances is None and abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
-    reached = conclusion(counts.change, within) if enough else Conclusion.NOT_SHOWN
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
     left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras_of_differing": chosen}
     counting = int((labelled & differ).sum()) if chances is None else int(chances.of_differing.is_sampled.sum())
-    made = VersionsCompared(
-        first=titles[0],
-        second=titles[1],
-        within=within,
-        conclusion=reached,
-        exit_code=reached.exit_code,
-        headline=_headline(titles, reached, counts, int(usable.sum()), int(differ.sum())),
-        evidence_groups=by_group.count,
-        counts=counts,
-        changes=changes,
-        unusable=unusable,
-        as_wrong=shares(labelled) if apart else None,
-        answers=int(usable.sum()),
-        differing=int(differ.sum()),
-        unlabelled=int(differ.sum()) - counting,
-        even_labels=counting if chances is None else chances.even_labels,
-        alone=chances is not None,
+    answers, differing = int(usable.sum()), int(differ.sum())
+    even_labels = counting if chances is None else chances.even_labels
+    figures = [
+        *_rows(counts, ALL),
+        *_unusable_rows(unusable, int(labelled.sum())),
+        *(Row.of(f"{name}_change", ALL, each) for name, each in changes.items()),
+        Row("even_labels", ALL, even_labels, None, None, counting, None),
+    ]
+    apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
+    if chances is None and apart:
+        figures += _rows(shares(labelled), UNUSABLE_WRONG)
+    about = About(
+        judges=titles,
+        counts={
+            "answers": answers,
+            "differing": differing,
+            "unlabelled": differing - counting,
+            "evidence_groups": by_group.count,
+        },
         left_out={reason: n for reason, n in left_out.items() if n},
     )
+    nothing = _no_contrast(titles, answers, differing, counts.n)
+    made = contrast("version", titles, counts.change, rows=figures, about=about, within=within, headline=nothing)
     if logged is not None and logged <= len(usable):  # both judged all: only these have usable verdicts
-        logged = made.answers
-    more = _answers_to_label(made, logged)
-    made = replace(made, to_label=queue_of_differing(titles, more) if more else None)
-    return replace(made, caveats=tuple(_caveats(made)), next=tuple(_next_steps(made, more, logged)))
+        logged = answers
+    return replace(
+        made,
+        caveats=tuple(_caveats(made, counts, is_weighted=chances is not None)),
+        next=tuple(_next_steps(made, counts, logged)),
+    )
+
+
+def _unusable_rows(unusable: Mapping[str, int], labelled: int) -> Iterator[Row]:
+    """Yield how many labelled answers have an unusable verdict of each version, if there are any."""
+    if any(unusable.values()):
+        for title, n in unusable.items():
+            yield Row("unusable", title, n, None, None, labelled, None)
+
+
+def _no_contrast(titles: tuple[str, str], answers: int, differing: int, labels: int) -> Note | None:
+    """Return why labels cannot tell the versions apart; None if they can."""
+    if answers and not differing:
+        return note("versions_alike", first=titles[0], second=titles[1], n=answers)
+    return None if labels else note("versions_without_labels", first=titles[0], second=titles[1])
+
+
+def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:
+    """Yield the figures of a comparison as rows of a slice."""
+    yield Row.of("change", slice_, counts.change)
+    for name in _COUNTS:
+        yield Row(name, slice_, getattr(counts, name), None, None, counts.n, None)
+
+
+def more_labels(made: Contrast, by_lot: int) -> int:
+    """Return how many more labels, of answers on which the versions differ, are worth ``by_lot`` of all answers."""
+    counts, even_labels = made.about.counts, made.figure("even_labels").value or 0.0
+    more = round(by_lot * counts["differing"] / counts["answers"] - even_labels)
+    return min(max(more, 0), counts["unlabelled"])
 
 
 def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] = ()) -> str:
@@ -320,62 +317,41 @@ def _few_groups(groups: int) -> str:
     return f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
 
 
-def _headline(titles: tuple[str, str], reached: Conclusion, counts: PairedShares, both: int, differing: int) -> Note:
-    """Return the conclusion of ``both`` judged answers, on ``differing`` of which the verdicts differ."""
-    first, second = titles
-    if both and not differing:
-        return note("versions_alike", first=first, second=second, n=both)
-    if not counts.n:
-        return note("versions_without_labels", first=first, second=second)
-    if counts.change.low is None and counts.change.reason is not None:  # a change alone would pass for a result
-        return note("versions_unknown", first=first, second=second, reason=counts.change.reason)
-    return note(f"version_{reached.value}", first=first, second=second, change=counts.change)
-
-
-def _caveats(made: VersionsCompared) -> Iterator[Note]:
+def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iterator[Note]:
     """Yield what the conclusion hides."""
+    first, second = made.sides
     for name in ("sensitivity", "specificity"):
-        change = made.changes.get(name)
-        if made.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
-            yield note(f"lower_{name}", first=made.first, second=made.second)
-    more_right = made.counts.only_second - made.counts.only_first
-    if made.alone and (made.counts.change.value or 0.0) * more_right < 0:
+        change = made.figure(f"{name}_change") if made.has(f"{name}_change") else None
+        if made.conclusion.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
+            yield note(f"lower_{name}", first=first, second=second)
+    if is_weighted and (counts.change.value or 0.0) * (counts.only_second - counts.only_first) < 0:
         yield note("unlike_counts")
+    if is_weighted and counts.n:
+        yield note("counts_of_differing")
 
 
-def _by_lot(counts: PairedShares, answers: int) -> int | None:
-    """Return how many labels of all ``answers`` show the change, or else that the second version is as good.
-
-    None if more are needed than there are answers.
-    """
-    return next((each for each in (counts.labels_needed, counts.as_good_needed) if each and each <= answers), None)
-
-
-def _answers_to_label(made: VersionsCompared, logged: int | None) -> int:
-    """Return how many more answers on which the versions differ are to be labelled next; 0 if these show nothing."""
-    if made.conclusion is not Conclusion.NOT_SHOWN:
-        return 0
-    if not made.counts.labels_needed and not made.counts.as_good_needed:
-        return min(made.unlabelled, _TO_LABEL)
-    if by_lot := _by_lot(made.counts, made.answers):
-        return min(max(made.more_labels(by_lot), 1), made.unlabelled)
-    return made.unlabelled if logged == made.answers else 0
-
-
-def _next_steps(made: VersionsCompared, more: int, logged: int | None) -> Iterator[Note]:
-    """Yield what would show the change: ``more`` labels, or how many answers it needs and what fewer can show."""
-    if made.conclusion is not Conclusion.NOT_SHOWN or not made.differing:
+def _next_steps(made: Contrast, counts: PairedShares, logged: int | None) -> Iterator[Note]:
+    """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
+    answers, differing, unlabelled = (made.about.counts[name] for name in ("answers", "differing", "unlabelled"))
+    if made.conclusion is not Conclusion.NOT_SHOWN or not differing:
         return
-    needed, as_good, change = made.counts.labels_needed, made.counts.as_good_needed, made.counts.change
-    if made.to_label is not None and (_by_lot(made.counts, made.answers) or not (needed or as_good)):
-        yield note("label_differing", n=more, command=made.to_label)
-    elif needed is None or needed <= made.answers or logged == made.answers:
+    needed, as_good = counts.labels_needed, counts.as_good_needed
+    # The labels of all answers that show the change, or else that the second version is as good
+    by_lot = next((each for each in (needed, as_good) if each and each <= answers), None)
+    can_decide = by_lot is not None or not (needed or as_good)
+    more = unlabelled if logged == answers else 0
+    if can_decide:
+        more = min(max(more_labels(made, by_lot), 1) if by_lot else _TO_LABEL, unlabelled)
+    command = queue_of_differing(made.sides, more) if more else None
+    if command is not None and can_decide:
+        yield note("label_differing", n=more, command=command)
+    elif needed is None or needed <= answers or logged == answers:
         # The error falls with the square root of the number of labels.
-        reach, by_lot = (abs(change.value or 0.0), needed) if needed else (made.within, as_good)
-        all_show = reach * math.sqrt(by_lot / made.answers) if by_lot else None
-        yield labels_on_all(made.differing, all_show, made.to_label, made.differing / made.answers)
+        reach, by_lot = (abs(counts.change.value or 0.0), needed) if needed else (made.within, as_good)
+        all_show = reach * math.sqrt(by_lot / answers) if by_lot else None
+        yield labels_on_all(differing, all_show, command, differing / answers)
     elif logged is None or logged >= needed:
-        yield note("judge_more", needed=_rounded(needed), answers=made.answers)
+        yield note("judge_more", needed=_rounded(needed), answers=answers)
     else:
         yield note("larger_log", needed=_rounded(needed), logged=logged)
 

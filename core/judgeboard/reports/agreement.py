@@ -14,7 +14,6 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Table, text_lines, to_html, to_json
 from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.agreement import agreement_of
-from judgeboard.measure.agreement_notes import p_words
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     AgreementSlice,
@@ -32,7 +31,7 @@ from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
-from judgeboard.stats.estimates import MIN_PAIRS, interval, percent, percent_interval, two_decimals
+from judgeboard.stats.estimates import MIN_PAIRS, interval, p_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
 from judgeboard.store.filters import conditions_of, filter_sentence, from_dict

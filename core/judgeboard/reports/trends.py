@@ -11,9 +11,8 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import period_words
 from judgeboard.measure.result import Result
 from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend
-from judgeboard.measure.window_comparison import WindowComparison, WindowLine
-from judgeboard.stats.estimates import points_words, two_decimals
-from judgeboard.text import counted, day_words
+from judgeboard.stats.estimates import two_decimals
+from judgeboard.text import counted
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
@@ -36,12 +35,8 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
 
 def changes_lines(result: Result) -> Iterator[str]:
     """Yield the headline, the changes of each group, and the caveats."""
-    yield result.sentence
-    figures = list(dict.fromkeys(row.figure for row in result.rows))
-    for names in ([each for each in figures if each not in ERRORS], [each for each in figures if each in ERRORS]):
-        if names:
-            yield from text_lines(result.table(*names))
-    yield from (each.text for each in result.caveats)
+    figures = list(dict.fromkeys(row.figure for row in result.rows if row.figure not in ERRORS))
+    return result.lines(figures, ERRORS)
 
 
 def trend_lines(trend: Trend, *, all_seen: bool = True) -> Iterator[str]:
@@ -116,38 +111,6 @@ def evidence_words(evidence: float | None) -> str | None:
     if evidence is None:
         return None
     return two_decimals(evidence) if evidence <= _MOST_EVIDENCE else f"over {_MOST_EVIDENCE:,}"
-
-
-def windows_lines(comparison: WindowComparison) -> Iterator[str]:
-    """Yield the change of all answers, and the shares of each query type in both windows."""
-    yield comparison.headline.text
-    yield from text_lines(windows_table(comparison))
-    yield note("detectable").text
-
-
-def windows_table(comparison: WindowComparison) -> Table:
-    """Return the two shares and the change, one query type per row."""
-    before, after = (
-        f"{day_words(first)} to {day_words(last)}" for first, last in (comparison.before, comparison.after)
-    )
-    columns = (
-        *(Column("Query type"), Column(before, "share estimate"), Column(after, "share estimate")),
-        Column("Change" if comparison.tested < 2 else f"Change (95 % CI of all {comparison.tested} together)"),
-        Column("Smallest detectable change"),
-    )
-    rows = (
-        (
-            *(line.query_type, line.before, line.after, _change_words(line)),
-            None if line.change.seen is None else BAD_SHARE.size(line.change.seen),
-        )
-        for line in comparison.lines
-    )
-    return Table(columns, tuple(rows))
-
-
-def _change_words(line: WindowLine) -> str | None:
-    change = line.change.change
-    return None if change.value is None else points_words(change, sign=True)
 
 
 def detectors_table(result: WatchResult) -> Table:

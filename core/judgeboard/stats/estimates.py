@@ -236,6 +236,13 @@ def number_words(estimate: Estimate, *, sign: bool = False) -> str:
     return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
 
 
+def p_words(p: float | None) -> str:
+    """Return a p-value: "0.0276", "under 0.0001", a dash if nothing was tested."""
+    if p is None:
+        return "–"
+    return f"{p:.4f}" if p >= 0.00005 else "under 0.0001"
+
+
 def count_words(estimate: Estimate) -> str:
     """Return "about 9 [3, 18]": a number of answers with its interval, or the reason if there is none."""
     if estimate.value is None or estimate.low is None or estimate.high is None:

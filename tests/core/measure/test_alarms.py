@@ -23,9 +23,10 @@ from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.sample import answers_of
 from judgeboard.measure.window_comparison import compare_windows
-from judgeboard.reports.trends import corrected_lines, windows_lines
+from judgeboard.reports.trends import corrected_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
+from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
@@ -79,7 +80,7 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     told = "\n".join(corrected_lines(trend))
     assert "random_share" not in told
     assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
-    first, *others = windows_lines(windows)
+    first, *others = windows.lines(("bad_before", "bad_since", "change", "detectable"))
     assert "30 of the 160 answers are hidden" in first
     assert not any("not available" in line or "no label that counts" in line for line in others)
     with store.reading() as connection:
@@ -344,8 +345,8 @@ def test_a_point_covers_as_many_weeks_as_its_random_sample_needs(sqlite_store: S
 def test_two_windows_are_compared_by_name(risen: Store) -> None:
     with risen.reading() as connection:
         comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
-        (line,) = comparison.lines
-        assert line.change.change.value == pytest.approx(0.4)
+        assert comparison.slices == []
+        assert comparison.figure("change").value == pytest.approx(0.4)
         assert (comparison.headline.code, comparison.headline.values["size"]) == ("windows_rose", "40 points [31, 49]")
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
         assert (same.headline.code, same.headline.values["size"]) == ("no_change", "14 points")
@@ -367,22 +368,21 @@ def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store)
         fill(log, [0.25] * 4, query_type=query_type)
     with sqlite_store.reading() as connection:
         compared = compare_windows(connection, *windows)
-    assert [line.query_type for line in compared.lines] == ["All answers", "QA", "summary", "table"]
-    change = compared.lines[1].change
-    assert change.change.value == pytest.approx(0.15)
+    assert compared.slices == ["QA", "summary", "table"]
+    change = compared.figure("change", "QA")
+    assert change.value == pytest.approx(0.15)
     # Alone, the interval of QA would exclude 0.
-    (alone,) = (each.change for each in of_one.lines)
-    assert (alone.change.low or 0) > 0
-    assert alone.is_shown
-    assert (change.change.low or 0) < 0 < (change.change.high or 0)
-    assert not change.is_shown
+    alone = of_one.figure("change")
+    assert (of_one.conclusion, of_one.caveats[0].code) == (Conclusion.WORSE, "detectable")
+    assert (alone.low or 0) > 0
+    assert (change.low or 0) < 0 < (change.high or 0)
     # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
     normal = NormalDist()
     power = normal.inv_cdf(0.8)
     one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (normal.inv_cdf(1 - 0.05 / 2) + power)
-    assert change.seen == pytest.approx((alone.seen or 0) * one_of_four)
-    (header,) = (line for line in windows_lines(compared) if line.startswith("Query type"))
-    assert "Change (95 % CI of all 4 together)" in header
+    seen = of_one.figure("detectable").value or 0
+    assert compared.figure("detectable", "QA").value == pytest.approx(seen * one_of_four)
+    assert (compared.caveats[0].code, compared.caveats[0].values) == ("together", {"n": 4})
 
 
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
@@ -550,8 +550,8 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert capsys.readouterr().out.startswith("The share of bad answers rose about 4 Nov 2024, from 10 % [")
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
-    (line,) = json.loads(capsys.readouterr().out)["lines"]
-    assert line["change"]["change"]["value"] == pytest.approx(0.4)
+    (change,) = (row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change")
+    assert change["value"] == pytest.approx(0.4)
     assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
     assert run(shlex.split(printed)) == 0, "the printed command works as it is"
     assert "Alarm 1 is acknowledged" in capsys.readouterr().out

@@ -81,7 +81,7 @@ def test_each_week_and_both_windows_have_the_published_shares(
     assert [state.evidence for state in published] == pytest.approx(expected["M"], abs=1e-3, rel=1e-3)
     # Each evidence group has about three answers or more here, so two labels of a group tell less than two others.
     assert panel.points[-1].rose == pytest.approx(evidence, abs=5e-3)
-    change = windows.lines[0].change.change
+    change = windows.figure("change")
     wanted = expected["corrected_change"]
     assert change.value == pytest.approx(wanted["value"], abs=1e-6)
     assert (change.low or 0.0) < wanted["low"], "the published interval takes answers as independent"

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterable
@@ -21,9 +20,10 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.ab import compare_sources
+from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.plans import draw_plan
-from judgeboard.measure.versus import BothJudged, compare_versions, queue_of_differing
+from judgeboard.measure.versus import UNUSABLE_WRONG, BothJudged, compare_versions, queue_of_differing
 from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
@@ -101,16 +101,22 @@ def named(versions: Iterable[str]) -> list[str]:
     return [word for version in versions for word in ("--judge-version", version)]
 
 
+def numbers(result: Contrast, *names: str) -> tuple[float | None, ...]:
+    return tuple(result.figure(name).value for name in names)
+
+
+def commands(result: Contrast) -> list[str]:
+    return [str(each.values["command"]) for each in result.next if "command" in each.values]
+
+
+def rows_of(output: Any, slice_: str | None = None) -> dict[str, Any]:
+    return {row["figure"]: row for row in output["rows"] if row["slice"] == slice_}
+
+
 def versus_figures(output: Any) -> tuple[Any, ...]:
-    counts = output["counts"]
-    return (
-        counts["n"],
-        output["evidence_groups"],
-        counts["only_first"],
-        counts["only_second"],
-        counts["labels_needed"],
-        counts["differing_needed"],
-    )
+    rows = rows_of(output)
+    counted = (rows[name]["value"] for name in ("only_first", "only_second", "labels_needed", "differing_needed"))
+    return (rows["n"]["value"], output["about"]["counts"]["evidence_groups"], *counted)
 
 
 def expected_figures(known: Any) -> tuple[Any, ...]:
@@ -130,19 +136,20 @@ def test_judge_versions_compare_as_published(
     ):
         words = (first, second)
         exit_code, output = command(store, "compare", "versions", *words)
-        assert (exit_code, output["conclusion"], output["exit_code"]) == (code, reached, code)
-        known, change = expected["e6_align"][name], output["counts"]["change"]
+        assert (exit_code, output["conclusion"]) == (code, reached)
+        known, rows = expected["e6_align"][name], rows_of(output)
+        change = rows["change"]
         assert versus_figures(output) == expected_figures(known)
         assert (change["low"], change["high"]) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
-        assert output["counts"]["p_mcnemar"] == pytest.approx(known["p_mcnemar"], rel=1e-3)
-        assert output["counts"]["p"] == pytest.approx(known["p_clustered"], rel=1e-3)
+        assert rows["p_mcnemar"]["value"] == pytest.approx(known["p_mcnemar"], rel=1e-3)
+        assert rows["p"]["value"] == pytest.approx(known["p_clustered"], rel=1e-3)
     words = ("track_b_modernbert", "approach_1_modernbert")
     assert command(store, "compare", "versions", *words)[0] == 1
     # -0.0214 is more than the 0.02 that is allowed by default, and less than 0.03.
     words = ("track_b_arm_c", "track_b_modernbert")
     assert command(store, "compare", "versions", *words, "--within", "0.03")[1]["conclusion"] == "as_good"
     # 2.80 standard errors of 0.0090 must fit between the measured loss of 0.0037 and 0.02.
-    assert command(store, "compare", "versions", *words)[1]["counts"]["as_good_needed"] == 3208
+    assert rows_of(command(store, "compare", "versions", *words)[1])["as_good_needed"]["value"] == 3208
 
 
 @pytest.mark.shared
@@ -152,15 +159,16 @@ def test_a_random_sample_compares_as_published(
     words = ("approach_1_modernbert", "track_b_modernbert")
     store = filled("a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
     exit_code, output = command(store, "compare", "versions", *words)
-    assert (exit_code, output["differing"], output["answers"], output["alone"]) == (2, 241, 1344, False)
+    counts, rows = output["about"]["counts"], rows_of(output)
+    assert (exit_code, counts["differing"], counts["answers"]) == (2, 241, 1344)
     assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
-    assert output["counts"]["p_mcnemar"] == pytest.approx(expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3)
+    assert rows["p_mcnemar"]["value"] == pytest.approx(expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3)
     assert output["caveats"] == []
     # The printed plan asks for as many labels as the comparison.
-    reach = f"{abs(output['counts']['change']['value']):.6g}"
+    reach = f"{abs(rows['change']['value']):.6g}"
     (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
     by_lot = next(row["value"] for row in plan["rows"] if row["figure"] == "by_lot")
-    assert by_lot == output["counts"]["labels_needed"]
+    assert by_lot == rows["labels_needed"]["value"]
 
 
 @pytest.mark.shared
@@ -175,15 +183,9 @@ def test_held_out_answers_compare_as_published(
         both = BothJudged(connection, (get_version(connection, versions[0]), get_version(connection, versions[1])))
         ids = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.external_id.in_(names))).scalars().all()
         result = both.compare(inside=np.isin(both.loaded.answers.response_ids[both.rows], ids))
-    counts = result.counts
-    assert (counts.n, result.evidence_groups, counts.only_first, counts.only_second) == tuple(
-        known[name] for name in ("n", "groups", "only1", "only2")
-    )
-    assert (counts.labels_needed, counts.differing_needed) == (
-        known["labels_for_power_80"],
-        known["of_those_differing"],
-    )
-    assert (counts.change.low, counts.change.high) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
+    assert versus_figures(result.to_dict()) == expected_figures(known)
+    change = result.figure("change")
+    assert (change.low, change.high) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
     assert result.conclusion is Conclusion.BETTER
 
 
@@ -204,12 +206,13 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
 
     with_sample = filled("flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05)
     exit_code, output = command(with_sample, "compare", "versions", *words)
-    change = output["counts"]["change"]
-    assert (output["alone"], exit_code in {1, 2}) == (True, True)
+    rows = rows_of(output)
+    change = rows["change"]
+    assert ([each["code"] for each in output["caveats"]][-1], exit_code in {1, 2}) == ("counts_of_differing", True)
     assert change["low"] < -0.040923 < change["high"]
     assert change["value"] < 0
     for name, truth in (("kappa", -0.073), ("sensitivity", 0.034), ("specificity", -0.085)):
-        assert output["changes"][name]["low"] < truth < output["changes"][name]["high"]
+        assert rows[f"{name}_change"]["low"] < truth < rows[f"{name}_change"]["high"]
 
 
 @pytest.mark.shared
@@ -227,22 +230,28 @@ def test_generators_compare_as_published(
         known = expected["e7_versions"][f"{b} minus {a}"]
         words = (a, b, "--by", "query_type", "--judge-version", "track_b_modernbert")
         exit_code, output = command(store, "compare", "sources", *words)
-        assert (exit_code, output["questions"], output["labelled"]) == (code, known["n"], known["labelled"])
+        rows = rows_of(output)
+        assert (exit_code, rows["questions"]["value"], rows["labelled"]["value"]) == (
+            code,
+            known["n"],
+            known["labelled"],
+        )
         for field, name in (
             ("change", "PPI tuned, score difference"),
-            ("labels_only", "labels only"),
-            ("judge_alone", "judge only"),
+            ("labels_change", "labels only"),
+            ("judge_change", "judge only"),
         ):
-            numbers = tuple(output[field][each] for each in ("value", "low", "high"))
+            numbers = tuple(rows[field][each] for each in ("value", "low", "high"))
             assert numbers == pytest.approx(tuple(known[name][each] for each in ("value", "low", "high")), abs=2e-6)
-        assert output["p"] == pytest.approx(known["PPI tuned, score difference"]["p"], rel=1e-3)
-        for each in output["types"]:
-            of_type = known["by_query_type"][each["query_type"]]
-            assert (each["questions"], each["labelled"]) == (of_type["n"], of_type["labelled"])
+        assert rows["p"]["value"] == pytest.approx(known["PPI tuned, score difference"]["p"], rel=1e-3)
+        for name, of_type in known["by_query_type"].items():
+            rows = rows_of(output, name)
+            assert (rows["questions"]["value"], rows["labelled"]["value"]) == (of_type["n"], of_type["labelled"])
             ends = (of_type["value"], of_type["low_simultaneous"], of_type["high_simultaneous"])
-            change = each["change"]
+            change = rows["change"]
             assert (change["value"], change["low"], change["high"]) == pytest.approx(ends, abs=2e-6)
-            assert (each["p"], each["p_holm"]) == pytest.approx((of_type["p"], of_type["p_holm"]), rel=2e-3)
+            p, p_holm = rows["p"]["value"], rows["p_holm"]["value"]
+            assert (p, p_holm) == pytest.approx((of_type["p"], of_type["p_holm"]), rel=2e-3)
 
 
 @pytest.mark.shared
@@ -252,7 +261,7 @@ def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected
             b, minus, a = name.partition(" minus ")
             if not minus or name.startswith("pandalm"):
                 continue
-            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").labels_only
+            change = compare_sources(connection, a, b, judge_version="track_b_modernbert").figure("labels_change")
             truth = known["true (all labelled)"]
             ends = (truth["value"], truth["low"], truth["high"])
             assert (change.value, change.low, change.high) == pytest.approx(ends, abs=2e-6)
@@ -286,12 +295,12 @@ def test_unusable_verdicts_are_counted_beside_and_as_wrong_on_a_second_line(log:
     two_judges(log, first, second, [BAD] * 10 + [GOOD] * 30)
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.counts.n, result.counts.only_second) == (30, 10)
+    assert numbers(result, "n", "only_second") == (30, 10)
     assert result.conclusion is Conclusion.BETTER
-    assert result.unusable == {"old v1": 0, "new v1": 10}
-    assert result.left_out == {"unusable": 10}
-    assert result.as_wrong is not None
-    assert (result.as_wrong.n, result.as_wrong.only_first, result.as_wrong.only_second) == (40, 10, 10)
+    assert [result.figure("unusable", each).value for each in ("old v1", "new v1")] == [0, 10]
+    assert result.about.left_out == {"unusable": 10}
+    as_wrong = [result.figure(name, UNUSABLE_WRONG).value for name in ("n", "only_first", "only_second")]
+    assert as_wrong == [40, 10, 10]
 
 
 @on_sqlite
@@ -300,7 +309,7 @@ def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> 
     two_judges(log, [BAD] * 60 + [GOOD] * 20, [GOOD] * 10 + [BAD] * 10 + [GOOD] * 60, people)
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.conclusion, result.as_wrong) == (Conclusion.BETTER, None)
+    assert (result.conclusion, result.has("change", UNUSABLE_WRONG)) == (Conclusion.BETTER, False)
     assert "lower_sensitivity" in [each.code for each in result.caveats]
 
 
@@ -311,13 +320,13 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     ids = two_judges(log, first, second, [GOOD] * 20 + [None] * 60 + [GOOD] * 20)
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.conclusion, result.exit_code, result.counts.change.value) == (Conclusion.NOT_SHOWN, 2, None)
-    assert (result.counts.p, result.counts.p_mcnemar, result.changes, result.alone) == (None, None, {}, True)
-    assert result.to_label == (
+    assert (result.conclusion, result.conclusion.exit_code) == (Conclusion.NOT_SHOWN, 2)
+    assert numbers(result, "change", "p", "p_mcnemar", "only_first", "only_second") == (None, None, None, 0, 20)
+    assert not result.has("kappa_change")
+    assert commands(result) == [
         "judgeboard queue create judges --plan judges --n 60 --judge-version 'old v1' --judge-version 'new v1'"
-    )
-    assert (result.headline.code, result.counts.only_first, result.counts.only_second) == ("versions_unknown", 0, 20)
-    assert [each.values["command"] for each in result.next] == [result.to_label]
+    ]
+    assert (result.headline.code, result.caveats[-1].code) == ("contrast_unknown", "counts_of_differing")
     with log.store.reading() as connection:
         plan = draw_plan(connection, RowFilter(), ["old", "new"])
     assert plan.labelled is not None
@@ -331,9 +340,10 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     log.reviews({each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada")
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.alone, result.counts.n, result.unlabelled) == (True, 60, 20)
-    assert result.counts.change.value == pytest.approx(0, abs=1e-9)
-    assert (result.counts.change.low, result.counts.change.high) == pytest.approx((-0.1, 0.1), abs=0.1)
+    assert (result.figure("n").value, result.about.counts["unlabelled"]) == (60, 20)
+    change = result.figure("change")
+    assert change.value == pytest.approx(0, abs=1e-9)
+    assert (change.low, change.high) == pytest.approx((-0.1, 0.1), abs=0.1)
     command = "judgeboard queue create judges --plan judges --n 20 --judge-version 'old v1' --judge-version 'new v1'"
     assert result.next == (note("labels_show", n=80, change=25, command=command),)
 
@@ -352,8 +362,9 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     printed, suggested = capsys.readouterr()
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert result.counts.labels_needed is not None
-    assert 160 < result.counts.labels_needed <= 800
+    change, needed = numbers(result, "change", "labels_needed")
+    assert needed is not None
+    assert 160 < needed <= 800
     run(
         [
             "labels",
@@ -361,14 +372,14 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
             "--for",
             "judges",
             "--reach",
-            f"{abs(result.counts.change.value or 0):.6g}",
+            f"{abs(change or 0):.6g}",
             "--json",
             *words,
         ]
     )
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     more = int(next(row["value"] for row in plan["rows"] if row["figure"] == "more"))
-    assert 0 < more < result.counts.labels_needed / 4
+    assert 0 < more < needed / 4
     assert f"`judgeboard queue create judges --plan judges --n {more} " in printed
     assert "plan --for" not in suggested
 
@@ -385,13 +396,13 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
         connection.execute(insert(FLAG), rows)
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.counts.only_first, result.counts.only_second) == (8, 14)
-    assert (result.counts.change.value or 0) < 0
+    assert numbers(result, "only_first", "only_second") == (8, 14)
+    assert (result.figure("change").value or 0) < 0
     assert "unlike_counts" in [each.code for each in result.caveats]
 
 
 @on_sqlite
-def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog) -> None:
     """A queue has only answers on which the versions differ: its labels do not count for all answers."""
     first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
     people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
@@ -400,16 +411,8 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys
     assert say_in_queue(log, queue_of_differing(("old v1", "new v1"), 24), set(ids[:30:3])) == 24
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.counts.n, result.changes["kappa"].n) == (27, 15)
-    run(["compare", "versions", "--db", address(log.store), "old", "new"])
-    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change")]
-    kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
-    assert line.startswith("change in all 300 answers, from labels that stand for all: ")
-    assert re.findall(r"\(n = (.*?)\)", line) == [
-        f"{kappa} labelled answers",
-        f"{recall} that people call bad",
-        f"{specificity} that people call good",
-    ]
+    kappa, recall, specificity = (result.figure(f"{name}_change").n for name in ("kappa", "sensitivity", "specificity"))
+    assert (result.figure("n").value, kappa) == (27, 15)
     assert kappa == recall + specificity
 
 
@@ -420,17 +423,18 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log
     ids = two_judges(log, first, second, people[:50] + [None] * 150)
     with log.store.reading() as connection:
         alone = compare_versions(connection, "old", "new")
-    assert (alone.alone, alone.counts.n, alone.changes) == (True, 50, {})
-    assert (alone.answers, alone.counts.change.value) == (200, pytest.approx(0.15, abs=0.005))
+    before = alone.figure("change")
+    assert (alone.caveats[-1].code, before.n, alone.has("kappa_change")) == ("counts_of_differing", 50, False)
+    assert (alone.about.counts["answers"], before.value) == (200, pytest.approx(0.15, abs=0.005))
     log.reviews({each: {"label": label} for each, label in zip(ids[50:], people[50:], strict=True)})
     with log.store.reading() as connection:
         complete = compare_versions(connection, "old", "new")
-    assert (complete.alone, complete.counts.n) == (False, 200)
-    assert alone.counts.change.value == pytest.approx(complete.counts.change.value)
-    assert alone.counts.change.low == pytest.approx(complete.counts.change.low, abs=0.02)
-    assert alone.counts.change.high == pytest.approx(complete.counts.change.high, abs=0.02)
+    after = complete.figure("change")
+    assert (complete.caveats, after.n) == ((), 200)
+    assert before.value == pytest.approx(after.value)
+    assert (before.low, before.high) == pytest.approx((after.low, after.high), abs=0.02)
     assert alone.conclusion is complete.conclusion is Conclusion.BETTER
-    assert (alone.differing, complete.differing) == (50, 50)
+    assert (alone.about.counts["differing"], complete.about.counts["differing"]) == (50, 50)
 
 
 def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> None:
@@ -444,11 +448,10 @@ def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> Non
     log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
     with log.store.reading() as connection:
         there, back = compare_versions(connection, "rag", "nli"), compare_versions(connection, "nli", "rag")
-    assert there.changes["kappa"].n == 120, "all labels"
-    assert there.changes.keys() == back.changes.keys()
-    for name, change in there.changes.items():
-        other = back.changes[name]
-        assert (change.n, change.value, change.low) == pytest.approx((other.n, -other.value, -other.high))
+    assert there.figure("kappa_change").n == 120, "all labels"
+    for name in ("change", "kappa_change", "sensitivity_change", "specificity_change"):
+        change, other = there.figure(name), back.figure(name)
+        assert (change.n, change.value, change.low) == pytest.approx((other.n, -(other.value or 0), -(other.high or 0)))
 
 
 def next_steps_of(log: GradedLog, logged: int) -> tuple[Note, ...]:
@@ -485,12 +488,12 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
     log.version("third")
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-        assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
-        assert result.headline.code == "versions_unknown"
-        assert (result.counts.change.low, result.counts.labels_needed, result.changes) == (None, None, {})
+        assert (result.conclusion, result.headline.code) == (Conclusion.NOT_SHOWN, "contrast_unknown")
+        assert (result.figure("change").low, result.figure("labels_needed").value) == (None, None)
+        assert not result.has("kappa_change")
         nothing = compare_versions(connection, "old", "third")
-        assert (nothing.counts.n, nothing.conclusion) == (0, Conclusion.NOT_SHOWN)
-        assert nothing.left_out == {"labelled_but_judged_by_one": 9}
+        assert (nothing.figure("n").value, nothing.conclusion) == (0, Conclusion.NOT_SHOWN)
+        assert nothing.about.left_out == {"labelled_but_judged_by_one": 9}
         with pytest.raises(BadInput, match="with itself"):
             compare_versions(connection, "old", "old v1")
 
@@ -535,10 +538,9 @@ def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) 
     reviewed_in_random_order(log.store)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-        assert (result.questions, result.labelled, result.change.value) == (30, 20, -0.75)
-        assert (result.conclusion, result.exit_code) == (Conclusion.BETTER, 0)
-        assert (result.labels_only.method, result.labels_only.unit) == ("influence function", "response")
-        assert compare_sources(connection, "app b", "app a").exit_code == 1
+        assert numbers(result, "questions", "labelled", "change") == (30, 20, -0.75)
+        assert result.conclusion is Conclusion.BETTER
+        assert compare_sources(connection, "app b", "app a").conclusion is Conclusion.WORSE
         with pytest.raises(NotFound, match="neither two sources nor two generators"):
             compare_sources(connection, "app a", "log")
         with pytest.raises(BadInput, match="with itself"):
@@ -552,7 +554,10 @@ def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: Grade
     log.say_all(log.version(), ids, label=GOOD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.questions, result.left_out) == (2, {"answered_by_one": 1, "question_repeated": 2})
+    assert (result.figure("questions").value, result.about.left_out) == (
+        2,
+        {"answered_by_one": 1, "question_repeated": 2},
+    )
 
 
 @on_sqlite
@@ -565,9 +570,10 @@ def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log
     log.say(other, {each: {"status": Status.REFUSED} if place < 3 else {"label": BAD} for place, each in enumerate(b)})
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b", judge_version="strict")
-    assert (result.questions, result.labelled, result.left_out) == (40, 30, {"labelled_on_one_side": 1})
-    assert (result.change.value, result.judge_alone.n) == (0.0, 37)
-    assert (result.change.low, result.change.high) == pytest.approx((-0.113513, 0.113513), abs=1e-5)
+    assert (*numbers(result, "questions", "labelled"), result.about.left_out) == (40, 30, {"labelled_on_one_side": 1})
+    change = result.figure("change")
+    assert (change.value, result.figure("judge_change").n) == (0.0, 37)
+    assert (change.low, change.high) == pytest.approx((-0.113513, 0.113513), abs=1e-5)
     assert note("questions_without_verdict", n=3) in result.caveats
 
 
@@ -590,15 +596,14 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
     log.review_all(b[:20], label=GOOD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.left_out, result.exit_code) == (0, {"no_random_sample": 20}, 2)
-    assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
-    assert result.headline.code == "sources_unknown"
-    assert result.next == (note("label_first", command=result.to_label or ""),)
-    assert result.to_label is not None
-    assert say_in_queue(log, result.to_label, set()) == 40
+    assert (result.about.left_out, result.conclusion) == ({"no_random_sample": 20}, Conclusion.NOT_SHOWN)
+    assert numbers(result, "labelled", "change", "labels_change", "p") == (0, None, None, None)
+    assert result.headline.code == "contrast_unknown"
+    assert [each.code for each in result.next] == ["label_first"]
+    assert say_in_queue(log, *commands(result), set()) == 40
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.change.value, result.left_out, result.to_label) == (40, -0.5, {}, None)
+    assert (*numbers(result, "labelled", "change"), result.about.left_out, result.next) == (40, -0.5, {}, ())
     assert result.conclusion is Conclusion.BETTER
 
 
@@ -619,8 +624,8 @@ def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_eac
     log.reviews({each: {"label": BAD if place < 12 else GOOD} for place, each in enumerate(drawn)})
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    chosen = result.left_out["no_random_sample"]
-    assert result.change.value is None
+    chosen = result.about.left_out["no_random_sample"]
+    assert result.figure("change").value is None
     assert chosen >= 59, "nearly all questions with two flagged answers"
     [command] = [str(each.values["command"]) for each in result.next if each.code == "rates_of_sources"]
     assert run([*shlex.split(command)[1:], "--json", "--db", address(log.store)]) == 0
@@ -642,7 +647,7 @@ def test_a_judge_beside_too_few_labels_is_not_contradicted(sqlite_log: GradedLog
     sqlite_log.review_all(b, label=BAD)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b", judge_version=version.id)
-    assert (result.headline.code, result.questions) == ("source_worse", 60)
+    assert (result.headline.code, result.figure("questions").value) == ("source_worse", 60)
     assert [each.code for each in result.caveats] == ["judge_alone_better"]
 
 
@@ -653,18 +658,18 @@ def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: Graded
     log.review_all([*a[:30], *b[:30]], label=BAD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.left_out, result.change.value) == (0, {"no_random_sample": 30}, None)
+    assert (*numbers(result, "labelled", "change"), result.about.left_out) == (0, None, {"no_random_sample": 30})
     assert [each.code for each in result.next][-1] == "label_first"
-    assert result.to_label is not None
-    assert say_in_queue(log, result.to_label, {*a[:160], *b[:80]}) == 240
+    assert say_in_queue(log, commands(result)[-1], {*a[:160], *b[:80]}) == 240
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert 40 <= result.labelled <= 80, "half of the answers, so a quarter of the questions"
-    assert result.change.low is not None
-    assert result.change.high is not None
-    assert result.change.low < -1 / 3 < result.change.high
+    change = result.figure("change")
+    assert 40 <= change.n <= 80, "half of the answers, so a quarter of the questions"
+    assert change.low is not None
+    assert change.high is not None
+    assert change.low < -1 / 3 < change.high
     assert result.conclusion is Conclusion.BETTER
-    chosen = result.left_out["no_random_sample"]
+    chosen = result.about.left_out["no_random_sample"]
     assert note("questions_not_sampled", n=chosen) in result.caveats
     with log.store.reading() as connection:
         eve = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "eve")).scalar_one()
@@ -678,11 +683,12 @@ def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log:
     reviewed_in_random_order(sqlite_log.store)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.conclusion, result.labelled) == (Conclusion.NOT_SHOWN, 30)
-    assert result.labels_needed is not None
-    assert 30 < result.labels_needed < 240
-    more = result.labels_needed - 30
-    answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
+    labelled, needed = numbers(result, "labelled", "labels_needed")
+    assert (result.conclusion, labelled) == (Conclusion.NOT_SHOWN, 30)
+    assert needed is not None
+    assert 30 < needed < 240
+    more = round(needed - 30)
+    answers = math.ceil(480 * ((needed / 240) ** 0.5 - 30 / 240))
     command = f"judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'"
     assert result.next == (note("label_questions", n=more, command=command),)
 
@@ -693,22 +699,22 @@ def test_labels_on_all_questions_show_what_the_sentence_says(sqlite_log: GradedL
     reviewed_in_random_order(sqlite_log.store)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.conclusion, result.labels_needed) == (Conclusion.NOT_SHOWN, None)
+    assert (result.conclusion, result.figure("labels_needed").value) == (Conclusion.NOT_SHOWN, None)
     [step] = result.next
-    assert (step.code, step.values["n"], step.values["command"]) == ("labels_show", 60, result.to_label)
+    assert (step.code, step.values["n"]) == ("labels_show", 60)
     # As often as in the labels so far, 5 % of the questions would change, by 1.
     assert step.values["change"] == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
-    assert say_in_queue(sqlite_log, str(result.to_label), set()) == 80
+    assert say_in_queue(sqlite_log, *commands(result), set()) == 80
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.to_label) == (60, None)
+    assert (result.figure("labelled").value, commands(result)) == (60, [])
 
 
 def test_questions_that_are_all_labelled_ask_for_more_questions(sqlite_log: GradedLog) -> None:
     two_sources(sqlite_log, 40, labelled=40, bad_b=38)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.conclusion, result.labelled, result.to_label) == (Conclusion.NOT_SHOWN, 40, None)
+    assert (result.conclusion, result.figure("labelled").value) == (Conclusion.NOT_SHOWN, 40)
     assert result.next == (note("all_labelled", n=40),)
 
 
@@ -724,9 +730,9 @@ def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> No
     sqlite_log.review_all([*a[:20], *b[:20]], label=BAD)
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert result.to_label is not None
-    assert " --limit 43 " in result.to_label
-    assert say_in_queue(sqlite_log, result.to_label, set()) == 43
+    [command] = commands(result)
+    assert " --limit 43 " in command
+    assert say_in_queue(sqlite_log, command, set()) == 43
 
 
 @pytest.mark.parametrize("answers", [30, 7])
@@ -739,15 +745,16 @@ def test_too_few_questions_have_no_interval(
     assert run(words) == 2
     printed = capsys.readouterr().out
     assert "n = 7, at least 10 needed" in printed
-    assert "labels without the judge" not in printed, "the sentence above says why there is no figure"
+    assert "Judge alone" not in printed, "without a figure of labels, it would be taken for one"
     assert "-57" not in printed, "no figure stands beside it"
     assert "more question" not in printed
     run([*words, "--json"])
     output = json.loads(capsys.readouterr().out)
-    of_type = output["types"][0]["change"]
-    for change in (output["change"], output["labels_only"], of_type):
+    changes = [row for row in output["rows"] if row["figure"] in {"change", "labels_change"}]
+    assert len(changes) == 3
+    for change in changes:
         assert (change["value"], change["low"], change["n"]) == (None, None, 7)
-    assert (output["to_label"] is None) == (answers == 7), "no label makes seven questions enough"
+    assert (output["next"] == []) == (answers == 7), "no label makes seven questions enough"
 
 
 def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:
@@ -757,7 +764,7 @@ def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -
     sqlite_log.review_all(ids[:20], label=GOOD)
     with sqlite_log.store.reading() as connection:
         compared = compare_versions(connection, "one v1", "two v1")
-    assert (compared.headline.code, compared.differing, compared.next) == ("versions_alike", 0, ())
+    assert (compared.headline.code, compared.about.counts["differing"], compared.next) == ("versions_alike", 0, ())
 
 
 def test_two_judges_that_never_differ_without_labels_ask_for_none(sqlite_log: GradedLog) -> None:
@@ -785,7 +792,7 @@ def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.Ca
     log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.counts.n, result.left_out) == (28, {"ties": 2})
+    assert (result.figure("n").value, result.about.left_out) == (28, {"ties": 2})
     run(["compare", "versions", "--db", address(log.store), "old", "new"])
     assert "Left out: people tied (2)." in capsys.readouterr().out
 
@@ -795,14 +802,14 @@ def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: p
     versus = ["compare", "versions", "--db", address(log.store), "old", "new"]
     ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
     run(versus)
-    assert "change: " not in capsys.readouterr().out
+    assert "Kappa, change" not in capsys.readouterr().out
     log.reviews({each: {"label": GOOD} for each in ids[1:]})
     run(versus)
-    assert "recall of bad answers not available (people found no bad answer)" in capsys.readouterr().out
+    assert "people found no bad answer" in capsys.readouterr().out
 
 
 @on_sqlite
 def test_two_judges_that_never_differ_have_no_change_of_recall(log: GradedLog) -> None:
     two_judges(log, [GOOD] * 40, [GOOD] * 40, [BAD] * 10 + [GOOD] * 30)
     with log.store.reading() as connection:
-        assert compare_versions(connection, "old", "new").changes == {}
+        assert not compare_versions(connection, "old", "new").has("sensitivity_change")

@@ -134,7 +134,7 @@ def _alignment_lines(result: "Alignment") -> Iterator[str]:
         yield f"{result.judge}: right on {counted(result.right, 'develop answer')}; cost {money(result.cost_micro)}"
     if result.held_out is not None:
         yield f"mended {len(result.mended):,}, broken {len(result.broken):,} held-out answers"
-        yield f"To read the prompt: `judgeboard versions prompt '{result.held_out.second}'`"
+        yield f"To read the prompt: `judgeboard versions prompt '{result.held_out.sides[1]}'`"
         if result.exit_code == 0:
-            command = f"judgeboard align --judge-version '{result.judge}' --accept '{result.held_out.second}'"
+            command = f"judgeboard align --judge-version '{result.judge}' --accept '{result.held_out.sides[1]}'"
             yield f"To accept it: `{command}`"

@@ -18,8 +18,9 @@ from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
+from judgeboard.measure.contrast import Contrast
 from judgeboard.measure.samples import LabelledAnswers
-from judgeboard.measure.versus import VersionsCompared, compare_verdicts
+from judgeboard.measure.versus import UNUSABLE_WRONG, compare_verdicts
 from judgeboard.methods.alignment.candidate_prompts import (
     CRITERIA,
     MAX_OUTPUT,
@@ -87,7 +88,7 @@ class Alignment:
     best: int | None = None
     look: int | None = None
     looks: int | None = None
-    held_out: VersionsCompared | None = None
+    held_out: Contrast | None = None
     mended: tuple[int, ...] = ()
     broken: tuple[int, ...] = ()
     cost_micro: int | None = 0
@@ -397,8 +398,8 @@ def _looked(
         sentence = compared.headline.text
         if (
             reached is Conclusion.BETTER
-            and compared.as_wrong is not None
-            and not (compared.as_wrong.change.low or 0) > 0
+            and compared.has("change", UNUSABLE_WRONG)
+            and not (compared.figure("change", UNUSABLE_WRONG).low or 0) > 0
         ):
             reached = Conclusion.NOT_SHOWN
             sentence += " With unusable verdicts counted as wrong, this is not shown."

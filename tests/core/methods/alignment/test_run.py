@@ -70,8 +70,8 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     held_out = numbers_of(HELD_OUT, 80)
     assert (result.conclusion, result.exit_code, result.best, result.looks) == (Conclusion.BETTER, 0, 1, 1)
     assert result.held_out is not None
-    assert result.held_out.counts.n == result.labelled["held_out"] == len(held_out)
-    assert len(result.mended) == result.held_out.counts.only_second > 10
+    assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
+    assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
     assert result.sentence.startswith("rag candidate v1 is better than rag v1: ")
     assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
@@ -108,15 +108,14 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
         assert roles == {EvidenceRole.DEVELOP}, "all that chose the prompt, and nothing that tested it"
         assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
-    assert compared.counts.n == 80 - len(look.look.shown)
+    assert compared.figure("n").value == 80 - len(look.look.shown)
     agreement = measure_agreement(store, judge_versions=["rag v2"])
     assert agreement.n == 80 - len(look.look.shown)
     developed = len(look.look.shown)
     assert agreement.left_out == {"develop": developed}
     words = f"develop answers, whose labels made a judge's prompt ({developed})"
     assert words in (agreement.left_out_sentence or "")
-    assert compared.left_out == {"develop": developed}
-    assert words in (compared.left_out_sentence or "")
+    assert compared.about.left_out == {"develop": developed}
     judges = measure_agreement(store, of="judges")
     assert (judges.n, judges.left_out) == (80 - developed, {"develop": developed})
     with store.reading() as connection:
@@ -351,9 +350,9 @@ def test_looks_are_counted_and_corrected_and_end(
     assert second.sentence.endswith("This is look 2 at these labels: interval and p are corrected for 2 looks.")
     assert first.held_out is not None
     assert second.held_out is not None
-    assert first.held_out.counts.p is not None
-    assert second.held_out.counts.p == pytest.approx(2 * first.held_out.counts.p)
-    assert (second.held_out.counts.change.low or 0) < (first.held_out.counts.change.low or 0)
+    assert first.held_out.figure("p").value is not None
+    assert second.held_out.figure("p").value == pytest.approx(2 * first.held_out.figure("p").value)
+    assert (second.held_out.figure("change").low or 0) < (first.held_out.figure("change").low or 0)
     with sqlite_store.writing() as connection:
         look = stored_looks(connection)[0].look
         for _ in range(MOST_LOOKS - 2):
