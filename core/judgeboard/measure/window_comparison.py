@@ -58,7 +58,8 @@ def compare_windows(
             rows.append(Row.of(figure, slice_, replace(each, reason=why)))
         rows.append(Row.of("detectable", slice_, detectable))
     of_all = changes[ALL_ANSWERS]
-    headline = _headline(*(each.rate for each in windows[ALL_ANSWERS]), of_all)
+    before_rate, since_rate = (each.rate for each in windows[ALL_ANSWERS])
+    headline = _headline(before_rate, since_rate, of_all)
     if hidden is not None:
         headline = Note("hidden", no_share_words(hidden), {})
     about = About(judges=() if version is None else (version.title,), by="query_type")
