@@ -96,6 +96,17 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("compare (versions|sources)", r"^left_out\.", "about.left_out."),
     ("compare (versions|sources)", r"\.values\.a$", ".values.first"),
     ("compare (versions|sources)", r"\.values\.b$", ".values.second"),
+    ("compare (pairs|judges)", r"^groups\[all,overall\]\.counts\.(\w+)$", r"\1.value"),
+    ("compare (pairs|judges)", r"^groups\[all,overall\]\.people_split$", "people_split.value"),
+    ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.people_split$", r"people_split[\1].value"),
+    ("compare (pairs|judges)", r"^groups\[all,overall\]\.(?=\w+\.)", ""),
+    ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.counts\.(\w+)$", r"\2[\1].value"),
+    ("compare (pairs|judges)", r"^groups\[([^],]*),overall\]\.(\w+)\.", r"\2[\1]."),
+    ("compare (pairs|judges)", r"^rankings\[(\w+),(\w+)\]", r"rankings[\2,model,\1]"),
+    ("compare (pairs|judges)", r"^(rankings.*)\.models(\[[^]]*\])\.n$", r"\1.n\2.value"),
+    ("compare (pairs|judges)", r"^(rankings.*)\.models(\[[^]]*\])\.(\w+)\.", r"\1.\3\2."),
+    ("compare (pairs|judges)", r"^(rankings[^.]*)\.correlations\.", r"\1."),
+    ("compare (pairs|judges)", r"^(rankings[^.]*)\.(pairs|left_out)$", r"\1.about.counts.\2"),
     ("trends", r"^lines\[([^]]*)\]\.before\.", r"bad_before[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.after\.", r"bad_since[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.change\.change\.", r"change[\1]."),
@@ -120,6 +131,17 @@ MOVED: Sequence[Known] = (
 GONE: Sequence[Known] = (
     Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
     Known("compare (versions|sources)", r"^exit_code$|^conclusion\[|^alone$", "it follows from the other values"),
+    Known("compare (pairs|judges)", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
+    Known(
+        "compare (pairs|judges)",
+        r"\.(slice|aspect|by|compared_with|one_order|inconsistent_as|model)$|^where",
+        "slices, about and caveats have it",
+    ),
+    Known(
+        "compare (pairs|judges)",
+        r"\b((people|accuracy)_(orders_mean|consistent)|leans_)",
+        "there is no such preference, or only one order",
+    ),
     Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
     Known("compare sources", r"^query_type\[", "the slices have the names"),
     Known("compare (versions|sources)", r"^(a|b|by|judge|first|second)$", "the names stand in sides and in about"),
@@ -146,7 +168,7 @@ NOT_COMPARED = frozenset({"at", "last_seen", "retired_at"})
 ABOUT = (
     *("figure", "slice", "name", "title", "number", "judge", "judge_version", "of", "grade", "query_type"),
     *("by", "group", "period", "start", "day", "picked", "verdict", "is_later", "flag_id", "run", "measure"),
-    *("aspect", "kind", "threshold", "model", "person", "a", "b"),
+    *("aspect", "kind", "threshold", "model", "person", "a", "b", "people"),
 )
 
 COMMANDS = Path(__file__).with_suffix(".txt")
@@ -425,9 +447,9 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
     elif isinstance(tree, list):
         for name, row in zip(names_of(tree), tree, strict=True):
             if isinstance(row, dict) and "figure" in row:
-                yield from leaves(
-                    row, f"{row['figure']}[{of_slice}]" if (of_slice := row.get("slice")) else row["figure"]
-                )
+                of_result = path.removesuffix("rows") if path.startswith("rankings") else ""
+                of_slice = f"[{row['slice']}]" if row.get("slice") else ""
+                yield from leaves(row, f"{of_result}{row['figure']}{of_slice}")
             else:
                 yield from leaves(row, f"{path}[{name}]")
     elif tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree):
@@ -438,8 +460,7 @@ def names_of(rows: Sequence[object]) -> list[str]:
     """Return a name for each row of a list: what the row is about, if that tells all rows apart, else its number."""
     names = [
         ",".join(str(row[key]) for key in ABOUT if not isinstance(row.get(key), dict | list | None))
-        for row in rows
-        if isinstance(row, dict)
+        for row in ({**each, **each.get("about", {})} for each in rows if isinstance(each, dict))
     ]
     return names if len(set(names)) == len(rows) else [str(number) for number in range(len(rows))]
 

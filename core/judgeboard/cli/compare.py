@@ -161,17 +161,8 @@ def pairs(
 
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
-    from judgeboard.formats.output import text_lines
     from judgeboard.measure.notes import note
-    from judgeboard.measure.pair_report import (
-        ALL,
-        correlations_table,
-        figures_table,
-        group_notes,
-        models_table,
-        outcomes_table,
-        report_note,
-    )
+    from judgeboard.measure.pair_report import CORRELATIONS, COUNTS, FIGURES, MODELS, report_note
 
     account = report.account
     yield report_note(report).text
@@ -180,8 +171,7 @@ def comparison_lines(report: "PairReport") -> Iterator[str]:
     if account.run_id is not None:
         yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {account.cost_words}"
     yield from stopped_lines(account)
-    groups, rankings = report.groups, report.rankings
-    yield from dict.fromkeys(each.text for group in groups for each in group_notes(group) if group.slice == ALL)
-    for table in (outcomes_table(groups), figures_table(groups), models_table(rankings), correlations_table(rankings)):
-        if table.rows:
-            yield from ("", *text_lines(table))
+    for each in report.aspects:
+        yield from ("", *each.lines(COUNTS, FIGURES))
+    for each in report.rankings:
+        yield from ("", *each.lines(MODELS, CORRELATIONS))

@@ -1,18 +1,18 @@
 """A judge's comparisons of pairs: figures by slice and aspect, rankings of models, and lists of pairs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Preference
 from judgeboard.errors import NotFound, check_known
-from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement_notes import order_note
 from judgeboard.measure.notes import Note, note
+from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import IntArray, grouping
 from judgeboard.stats.model_ranking import RankedModel, rank_models, ranking_correlations
@@ -23,7 +23,6 @@ from judgeboard.stats.pair_orders import (
     TIE,
     UNUSABLE_AS,
     A,
-    BothOrderCounts,
     InconsistentAs,
     OrderVerdicts,
     UnusableAs,
@@ -35,46 +34,22 @@ from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.statements import record_of
 
-ALL = "all"
-
 BY_WORDS = {"judge": "the judge", "gold": "gold", "people": "people", "votes": "each person's vote"}
 
 NO_GOLD = "these pairs have no gold preference"
 NO_PEOPLE = "people have not compared these pairs"
 
-CORRELATIONS = ("Pearson", "Spearman", "Kendall's tau-b")
+COUNTS = ("pairs", "wins_a", "wins_b", "ties", "flips", "tie_win", "unmeasured")
+"""How many pairs prefer which answer; ``flips`` and ``tie_win`` are pairs whose verdicts differ with the order."""
+FIGURES = (
+    *("self_consistency", "first_position", "changed_with_order", "leans_first", "leans_second"),
+    *("accuracy", "accuracy_orders_mean", "accuracy_consistent"),
+    *("people", "people_orders_mean", "people_consistent"),
+)
+MODELS = ("n", "win_rate", "strength")
+CORRELATIONS = ("pearson", "spearman", "kendall")
 
 _SIDES = {0: Preference.A, 1: Preference.B, 2: Preference.TIE}
-
-
-@dataclass(frozen=True, slots=True)
-class PairGroup:
-    """The figures of one slice and aspect.
-
-    ``changed_with_order`` is the share of pairs with different verdicts in the two orders; ``leans_first`` and
-    ``leans_second`` are its parts by the place of the preferred answer. ``inconsistent_as`` is how these pairs count in
-    ``accuracy`` (agreement with gold) and ``people`` (agreement with their majority). ``people_split`` counts verdicts
-    on pairs without a majority. With ``one_order``, each pair was compared in one order only; that preference is the
-    verdict.
-    """
-
-    slice: str
-    aspect: str
-    counts: BothOrderCounts
-    one_order: bool
-    inconsistent_as: InconsistentAs
-    changed_with_order: Estimate
-    self_consistency: Estimate
-    first_position: Estimate
-    leans_first: Estimate
-    leans_second: Estimate
-    accuracy: Estimate
-    accuracy_orders_mean: Estimate
-    accuracy_consistent: Estimate
-    people: Estimate
-    people_orders_mean: Estimate
-    people_consistent: Estimate
-    people_split: int
 
 
 Ranker = Literal["judge", "gold", "people", "votes"]
@@ -82,37 +57,19 @@ Ranker = Literal["judge", "gold", "people", "votes"]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRanking:
-    """The models that wrote the answers, the strongest first, by the preferences of ``by`` on one aspect.
-
-    ``people`` is their majority on a pair; ``votes`` counts every person's preference. ``left_out`` pairs have no such
-    preference, or two answers of one model. An answer without a model counts for its source. The
-    judge's ranking has the ``correlations`` of its win rates with those by people (``compared_with``; else by gold).
-    """
-
-    aspect: str
-    by: Ranker
-    pairs: int
-    left_out: int
-    models: tuple[RankedModel, ...]
-    compared_with: Ranker | None = None
-    correlations: Mapping[str, Estimate] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class PairReport:
-    """The comparisons of a judge version on the pairs that match ``where``: account of its calls, and figures.
+    """The comparisons of a judge version on pairs: the account of its calls, and a result for each aspect.
 
-    Without a judge version (``judge`` is None) there are only the rankings of models by gold and people.
+    Without a judge version (``judge`` is None) there are only the ``rankings`` of models: the results that
+    `ComparedPairs.rankings` returns.
     """
 
     judge: str | None
     fingerprint: str | None
     account: RunAccount
     unusable_as: UnusableAs
-    where: Mapping[str, Any]
-    groups: tuple[PairGroup, ...]
-    rankings: tuple[ModelRanking, ...] = ()
+    aspects: tuple[Result, ...]
+    rankings: tuple[Result, ...] = ()
 
 
 class Listed(StrEnum):
@@ -190,39 +147,52 @@ class ComparedPairs:
         self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
 
-    def groups(
+    def figures(
         self,
         *,
         by_query_type: bool | None = None,
         aspects: Sequence[str] = (),
         unusable: UnusableAs = "drop",
         inconsistent: InconsistentAs = "net",
-    ) -> tuple[PairGroup, ...]:
-        """Return the figures of every aspect, for all pairs and then per query type; empty without a version.
+    ) -> tuple[Result, ...]:
+        """Return the figures of every aspect (``about.grade``), on all pairs and per query type.
 
-        ``by_query_type`` adds the query types (default: if there are several). Other arguments are as in
-        `measure_pairs`.
+        There are none without a version. ``by_query_type`` adds the query types (default: if there are several). Other
+        arguments are as in `measure_pairs`.
         """
         if self.version is None:
             return ()
         by_query_type = len(self.query_types) > 1 if by_query_type is None else by_query_type
-        groups = []
-        for name in (ALL, *(self.query_types if by_query_type else ())):
-            for aspect in sorted(self.aspects):
-                rows = [row for row in self._of_aspect(aspect) if name in {ALL, row.query_type}]
-                if rows and (not aspects or aspect in aspects):
-                    verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
-                    groups.append(_group(name, aspect, rows, verdicts, self._votes, inconsistent, unusable))
-        return tuple(groups)
+        results = []
+        for aspect in self._chosen(aspects):
+            of_aspect, rows, caveats = self._of_aspect(aspect), list[Row](), tuple[Note, ...]()
+            for name in (ALL, *(self.query_types if by_query_type else ())):
+                part = [row for row in of_aspect if name in {ALL, row.query_type}]
+                if not part:
+                    continue
+                verdicts = preferences.order_verdicts(part, one_order=self._one_order)
+                votes = [self._votes.get((row.pair_id, aspect)) for row in part]
+                figures = _figures(part, verdicts, votes, inconsistent, unusable)
+                rows += (Row.of(figure, name, each) for figure, each in figures.items())
+                if name is ALL:
+                    caveats = tuple(_caveats(figures, inconsistent, one_order=verdicts.one_order))
+            headline = note("compared_pairs", judge=self.version.title, aspect=aspect, n=len(of_aspect))
+            about = About(judges=(self.version.title,), grade=aspect, by="query_type", unit="pairs")
+            results.append(Result(about=about, headline=headline, rows=tuple(rows), caveats=caveats))
+        return tuple(results)
 
     def rankings(
         self, *, aspects: Sequence[str] = (), unusable: UnusableAs = "drop", inconsistent: InconsistentAs = "net"
-    ) -> tuple[ModelRanking, ...]:
-        """Return the models of each aspect by the preferences of the judge, of gold and of people, if there are any."""
+    ) -> tuple[Result, ...]:
+        """Return the models that wrote the answers, the strongest first, for each aspect.
+
+        There is a ranking by the judge, by gold, by the majority of people on a pair, and by every person's vote, where
+        these exist (``about.people``). An answer without a model counts for its source. ``left_out`` pairs have no such
+        preference, or two answers of one model. The judge's ranking has the correlations of its win rates with those by
+        people, or else by gold.
+        """
         rankings = []
-        for aspect in sorted(self.aspects):
-            if aspects and aspect not in aspects:
-                continue
+        for aspect in self._chosen(aspects):
             rows = self._of_aspect(aspect)
             verdicts = preferences.order_verdicts(rows, one_order=self._one_order)
             votes = [self._votes.get((row.pair_id, aspect)) for row in rows]
@@ -237,16 +207,30 @@ class ComparedPairs:
                 sides = (preferences.side_of(each) for of_pair in single for each in of_pair)
                 preferred["votes"] = places, preferences.codes(sides)
             first, second = np.array([self._models[row.pair_id] for row in rows], dtype=np.str_).T
-            of_aspect: dict[Ranker, ModelRanking] = {}
+            ranked: dict[Ranker, tuple[RankedModel, ...]] = {}
+            pairs: dict[Ranker, int] = {}
             for by, (at, chosen) in preferred.items():
                 known = (chosen >= A) & (chosen <= TIE) & (first != second)[at]
                 if known.any():
                     rated = at[known]
                     questions = grouping(verdicts.questions[rated], rated.size, row="pair", group="question")
-                    ranked = rank_models(first[rated], second[rated], chosen[known], questions)
-                    pairs = len(np.unique(rated))
-                    of_aspect[by] = ModelRanking(aspect, by, pairs, len(rows) - pairs, ranked)
-            rankings += _with_correlations(of_aspect)
+                    ranked[by] = rank_models(first[rated], second[rated], chosen[known], questions)
+                    pairs[by] = len(np.unique(rated))
+            truth: Ranker = "people" if "people" in ranked else "gold"
+            for by, models in ranked.items():
+                compared = by == "judge" and truth in ranked
+                correlations = ranking_correlations(models, ranked[truth]) if compared else {}
+                about = About(
+                    people=by,
+                    grade=aspect,
+                    by="model",
+                    unit="models",
+                    counts={"pairs": pairs[by], "left_out": len(rows) - pairs[by]},
+                )
+                headline = note("ranking", by=BY_WORDS[by], aspect=aspect, n=pairs[by])
+                caveats = (note("ranking_compared", by=BY_WORDS[truth]),) if correlations else ()
+                of_models = (*_rows(models), *(Row.of(name, ALL, each) for name, each in correlations.items()))
+                rankings.append(Result(about=about, headline=headline, rows=of_models, caveats=caveats))
         return tuple(rankings)
 
     def lines(self, aspect: str, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()) -> tuple[PairLine, ...]:
@@ -267,6 +251,9 @@ class ComparedPairs:
             line for line in lines if line.listed_as(listed) and (not query_types or line.query_type in query_types)
         )
 
+    def _chosen(self, aspects: Sequence[str]) -> list[str]:
+        return [aspect for aspect in sorted(self.aspects) if not aspects or aspect in aspects]
+
     def _of_aspect(self, aspect: str) -> list[comparisons.BothOrders]:
         """Return the rows of an aspect. The gold preference is overall, so other aspects have none."""
         rows = [row for row in self._rows if row.aspect == aspect]
@@ -275,16 +262,11 @@ class ComparedPairs:
         return [row._replace(gold=None) for row in rows]
 
 
-def _with_correlations(rankings: Mapping[Ranker, ModelRanking]) -> list[ModelRanking]:
-    """Return the rankings; that of the judge gets the correlations of its win rates with those by people or gold."""
-    by_judge = rankings.get("judge")
-    truth = rankings.get("people") or rankings.get("gold")
-    if by_judge is None or truth is None:
-        return list(rankings.values())
-    compared = replace(
-        by_judge, compared_with=truth.by, correlations=ranking_correlations(by_judge.models, truth.models)
-    )
-    return [compared, *(ranking for ranking in rankings.values() if ranking.by != "judge")]
+def _rows(models: Sequence[RankedModel]) -> Iterator[Row]:
+    for each in models:
+        yield Row("n", each.model, each.n, None, None, each.n, None)
+        yield Row.of("win_rate", each.model, each.win_rate)
+        yield Row.of("strength", each.model, each.strength)
 
 
 def measure_pairs(
@@ -326,127 +308,61 @@ def measure_pairs(
                 raise NotFound(f"{version.title} has no comparison {what}")
             counts = {} if version is None else comparisons.status_counts(connection, version.id, pair_ids)
             account = RunAccount.of(counts)
-    groups = pairs.groups(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
+    figures = pairs.figures(by_query_type=by_query_type, aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     rankings = pairs.rankings(aspects=aspects, inconsistent=inconsistent, unusable=unusable)
     kept = (where or RowFilter()).as_dict()
+    figures, rankings = (
+        tuple(replace(each, about=replace(each.about, where=kept)) for each in results)
+        for results in (figures, rankings)
+    )
     title, fingerprint = (None, None) if version is None else (version.title, version.fingerprint)
-    return PairReport(title, fingerprint, account, unusable, kept, groups, rankings)
+    return PairReport(title, fingerprint, account, unusable, figures, rankings)
 
 
-def _group(
-    name: str,
-    aspect: str,
+def _figures(
     rows: Sequence[comparisons.BothOrders],
     verdicts: OrderVerdicts,
-    votes: Mapping[tuple[int, str], preferences.Votes],
+    votes: Sequence[preferences.Votes | None],
     inconsistent: InconsistentAs,
     unusable: UnusableAs,
-) -> PairGroup:
+) -> dict[str, Estimate]:
+    """Return the figures of pairs, by name.
+
+    ``changed_with_order`` is the share of pairs with different verdicts in the two orders; ``leans_first`` and
+    ``leans_second`` are its parts by the place of the preferred answer. ``accuracy`` is agreement with gold, ``people``
+    with their majority. ``people_split`` counts verdicts on pairs without a majority.
+    """
     gold = preferences.codes(row.gold for row in rows)
-    row_votes = [votes.get((row.pair_id, aspect)) for row in rows]
-    people = preferences.codes(None if vote is None else vote.majority for vote in row_votes)
-    return PairGroup(
-        slice=name,
-        aspect=aspect,
-        counts=verdicts.counts(),
-        one_order=verdicts.one_order,
-        inconsistent_as=inconsistent,
-        changed_with_order=verdicts.changed_with_order(),
-        self_consistency=verdicts.self_consistency(),
-        first_position=verdicts.first_position(),
-        leans_first=verdicts.leans("first"),
-        leans_second=verdicts.leans("second"),
-        accuracy=verdicts.accuracy(gold, inconsistent, unusable, unknown=NO_GOLD),
-        accuracy_orders_mean=verdicts.accuracy_of_orders(gold, unusable, unknown=NO_GOLD),
-        accuracy_consistent=verdicts.accuracy(gold, "drop", unusable, unknown=NO_GOLD),
-        people=verdicts.accuracy(people, inconsistent, unusable, unknown=NO_PEOPLE),
-        people_orders_mean=verdicts.accuracy_of_orders(people, unusable, unknown=NO_PEOPLE),
-        people_consistent=verdicts.accuracy(people, "drop", unusable, unknown=NO_PEOPLE),
-        people_split=sum(
-            bool(counts) and vote is not None and vote.majority is None
-            for counts, vote in zip(verdicts.counted(inconsistent, unusable) >= 0, row_votes, strict=True)
-        ),
+    people = preferences.codes(None if vote is None else vote.majority for vote in votes)
+    has_verdict = verdicts.counted(inconsistent, unusable) >= 0
+    split = sum(
+        bool(known) and vote is not None and vote.majority is None
+        for known, vote in zip(has_verdict, votes, strict=True)
     )
+    counts = asdict(verdicts.counts()) | {"people_split": split}
+    figures = {name: Estimate(n, n=len(rows)) for name, n in counts.items()}
+    figures |= {
+        "changed_with_order": verdicts.changed_with_order(),
+        "self_consistency": verdicts.self_consistency(),
+        "first_position": verdicts.first_position(),
+    }
+    if not verdicts.one_order:
+        figures |= {f"leans_{place}": verdicts.leans(place) for place in ("first", "second")}
+    for name, truth, why in (("accuracy", gold, NO_GOLD), ("people", people, NO_PEOPLE)):
+        figures[name] = verdicts.accuracy(truth, inconsistent, unusable, unknown=why)
+        if not verdicts.one_order and figures[name].value is not None:
+            figures[f"{name}_orders_mean"] = verdicts.accuracy_of_orders(truth, unusable, unknown=why)
+            figures[f"{name}_consistent"] = verdicts.accuracy(truth, "drop", unusable, unknown=why)
+    return figures
 
 
-def outcomes_table(groups: Sequence[PairGroup]) -> Table:
-    """Return how many verdicts prefer which answer; "changed" and "tie once" are pairs whose verdicts differ."""
-    names = ("pairs", "A better", "B better", "tie", "changed", "tie once", "no verdict")
-    rows = (
-        (
-            *(group.slice, group.aspect, group.counts.pairs, group.counts.wins_a, group.counts.wins_b),
-            *(group.counts.ties, group.counts.flips, group.counts.tie_win, group.counts.unmeasured),
-        )
-        for group in groups
-    )
-    return Table((Column("Pairs"), Column("Aspect"), *(Column(name, "count") for name in names)), tuple(rows))
-
-
-def group_notes(group: PairGroup) -> Iterator[Note]:
+def _caveats(figures: Mapping[str, Estimate], inconsistent: InconsistentAs, *, one_order: bool) -> Iterator[Note]:
     """Yield how pairs with different verdicts count, and how many are not compared with people."""
-    yield from order_note(group.changed_with_order, group.inconsistent_as)
-    if group.people_split:
-        yield note("people_split", n=group.people_split)
-
-
-def figures_of(group: PairGroup) -> list[tuple[str, Estimate]]:
-    """Return the statistics of a group with their names."""
-    one, known = group.one_order, group.people.value is not None
-    figures = [
-        ("preference changed with the order", group.changed_with_order),
-        ("changed, prefers the answer shown first", None if one else group.leans_first),
-        ("changed, prefers the answer shown second", None if one else group.leans_second),
-        ("same preference in both orders", group.self_consistency),
-        ("prefers the answer shown first", group.first_position),
-        ("accuracy by gold", group.accuracy),
-        ("accuracy by gold, mean of both orders", None if one else group.accuracy_orders_mean),
-        ("accuracy by gold, consistent verdicts", None if one else group.accuracy_consistent),
-        ("agrees with the majority of people", group.people),
-        ("agrees with people, mean of both orders", group.people_orders_mean if known and not one else None),
-        ("agrees with people, consistent verdicts", group.people_consistent if known and not one else None),
-    ]
-    return [(name, estimate) for name, estimate in figures if estimate is not None]
-
-
-def figures_table(groups: Sequence[PairGroup]) -> Table:
-    """Return the statistics of groups, one per row."""
-    columns = (Column("Pairs"), Column("Aspect"), Column("Figure"), Column("n", "count"))
-    rows = (
-        (group.slice, group.aspect, name, estimate.n, estimate)
-        for group in groups
-        for name, estimate in figures_of(group)
-    )
-    return Table((*columns, Column("Value", "share estimate")), tuple(rows))
-
-
-def models_table(rankings: Sequence[ModelRanking]) -> Table:
-    """Return the models of rankings, one per row."""
-    columns = (
-        *(Column("Model", width=170), Column("Preferences of", width=120), Column("Aspect")),
-        Column("n", "count", width=55, help="Pairs, or votes where each person's vote counts"),
-        *(Column("Wins", "share estimate", width=140), Column("Strength", "estimate", width=275)),
-    )
-    rows = (
-        (each.model, BY_WORDS[ranking.by], ranking.aspect, each.n, each.win_rate, each.strength)
-        for ranking in rankings
-        for each in ranking.models
-    )
-    return Table(columns, tuple(rows))
-
-
-def correlations_table(rankings: Sequence[ModelRanking]) -> Table:
-    """Return how far the win rates of rankings follow those that they are compared with."""
-    columns = (
-        Column("Aspect"),
-        Column("Win rates compared with"),
-        *(Column(name, "estimate") for name in CORRELATIONS),
-    )
-    rows = (
-        (ranking.aspect, BY_WORDS[ranking.compared_with], *ranking.correlations.values())
-        for ranking in rankings
-        if ranking.compared_with is not None and ranking.correlations
-    )
-    return Table(columns, tuple(rows))
+    if one_order:
+        yield note("one_order")
+    yield from order_note(figures["changed_with_order"], inconsistent)
+    if split := figures["people_split"].value:
+        yield note("people_split", n=round(split))
 
 
 def report_note(report: PairReport) -> Note:

@@ -49,6 +49,7 @@ class About:
     ``judges`` are titles of judge versions ("rag v3"), ``people`` tells how grades of several people become one,
     ``grade`` is what is compared or counted, ``where`` the filter, and ``by`` the field of the slices. ``counts`` are
     numbers of answers by what happened to them; ``left_out`` are those that the figures do not count, by reason.
+    ``unit`` is what is counted.
     """
 
     judges: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class About:
     grade: str = "label"
     where: Mapping[str, Any] = field(default_factory=dict)
     by: str | None = None
+    unit: str = "answers"
     counts: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -116,12 +118,12 @@ class Result:
         measured = dict.fromkeys(row.figure for row in self.rows)
         names = [each for each in figures or measured if each in measured and each in FIGURES]
         columns = [FIGURES[each] for each in names]
-        title = (self.about.by or "answers").replace("_", " ").capitalize()
+        title = (self.about.by or self.about.unit).replace("_", " ").capitalize()
         lines = []
         for name in (*self.slices, ALL):
             if any((name, each) in cells for each in names):
                 of_slice = (_cell(cells.get((name, each)), column) for each, column in zip(names, columns, strict=True))
-                lines.append(("all answers" if name is None else name, *of_slice))
+                lines.append((f"all {self.about.unit}" if name is None else name, *of_slice))
         return Table((Column(title), *columns), tuple(lines))
 
     def lines(self, *tables: Sequence[str]) -> Iterator[str]:

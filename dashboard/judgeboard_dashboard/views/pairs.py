@@ -5,23 +5,11 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import OVERALL, Action, Estimate, Stage
+from judgeboard.domain import OVERALL, Action, Stage
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import UNKNOWN, Column, Columns, Table
-from judgeboard.measure.pair_report import (
-    ALL,
-    BY_WORDS,
-    ComparedPairs,
-    Listed,
-    ModelRanking,
-    PairGroup,
-    PairLine,
-    correlations_table,
-    figures_of,
-    group_notes,
-    models_table,
-)
-from judgeboard.stats.estimates import percent_words
+from judgeboard.measure.pair_report import CORRELATIONS, COUNTS, FIGURES, MODELS, ComparedPairs, Listed, PairLine
+from judgeboard.measure.result import Result
 from judgeboard.store.comparisons import PairHead, latest_comparisons, pair_heads, versions_that_compared
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.store.preferences import CurrentPreference, load_preferences, side_of
@@ -34,7 +22,7 @@ from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, 
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import PAIR_ITEMS, Rows, follow, number_in_address, open_button
-from judgeboard_dashboard.widgets.tables import file_of, one_line, table
+from judgeboard_dashboard.widgets.tables import one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, stored_words
 
 PAGE = "pairs"
@@ -57,8 +45,8 @@ class PairList(NamedTuple):
     """The pairs of one judge version, with their figures."""
 
     compared: ComparedPairs
-    groups: tuple[PairGroup, ...]
-    rankings: tuple[ModelRanking, ...]
+    aspects: tuple[Result, ...]
+    rankings: tuple[Result, ...]
 
 
 def pairs() -> None:
@@ -115,7 +103,7 @@ def _list() -> None:
 
 
 def _pair_list(compared: ComparedPairs) -> PairList:
-    return PairList(compared, compared.groups(), compared.rankings())
+    return PairList(compared, compared.figures(), compared.rankings())
 
 
 def _pair(pair_id: int) -> None:
@@ -177,55 +165,35 @@ def people_words(line: PairLine) -> str | None:
 
 
 def _figures(pairs: PairList, aspect: str, total: int) -> None:
-    version, groups = pairs.compared.version, pairs.groups
+    version = pairs.compared.version
     if version is None:
         sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
-        _models(pairs.rankings)
-        return
-    group = next(group for group in groups if (group.slice, group.aspect) == (ALL, aspect))
-    heading(f"{version.title}, {aspect}")
-    caption(*(each.text for each in group_notes(group)))
-    table(
-        _groups_table(groups),
-        key="pair_figures",
-        under=(
-            "Each pair was asked in one order only. That verdict counts, and position bias cannot be measured."
-            if group.one_order
-            else "Accuracy and agreement with people use the combined verdict of both orders.",
-            "Intervals: 95 % CI, bootstrap over questions.",
-            "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
-        ),
-        csv=groups_file(groups),
-        most=8,
-    )
-    _models([ranking for ranking in pairs.rankings if ranking.aspect == aspect])
-
-
-def _models(rankings: Sequence[ModelRanking]) -> None:
-    """Show how often the answers of each model are preferred."""
-    lines = [(ranking, model) for ranking in rankings for model in ranking.models]
-    if not lines:
-        return
-    heading("Models")
-    table(
-        models_table(rankings).without({"Aspect"}),
-        key="models",
-        under=(
-            "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
-            "Intervals: 95 % CI, bootstrap over questions.",
-        ),
-        csv=file_of(
-            ("Model", "Preferences of", "Statistic"),
-            (
-                ((model.model, BY_WORDS[ranking.by], name), figure)
-                for ranking, model in lines
-                for name, figure in (("win rate", model.win_rate), ("strength", model.strength))
+    for result in (each for each in pairs.aspects if each.about.grade == aspect):
+        heading(f"{result.about.judges[0]}, {aspect}")
+        caption(*(each.text for each in result.caveats))
+        table(
+            result.table("pairs", *FIGURES, *COUNTS[1:]),
+            key="pair_figures",
+            under=(
+                "Intervals: 95 % CI, bootstrap over questions.",
+                "The CSV file also has the number of pairs for each figure, and the reason if a figure is missing.",
             ),
-        ),
-        most=8,
-    )
-    if (correlations := correlations_table(rankings)).rows:
-        table(correlations.without({"Aspect"}), key="correlations")
+            most=8,
+        )
+    # How often the answers of each model are preferred
+    for result in (each for each in pairs.rankings if each.about.grade == aspect):
+        caption(result.sentence)
+        table(
+            result.table(*MODELS),
+            key=f"models_{result.about.people}",
+            under=(
+                "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
+                "Intervals: 95 % CI, bootstrap over questions.",
+            ),
+            most=8,
+        )
+        if result.caveats:
+            table(result.table(*CORRELATIONS), key="correlations", under=[each.text for each in result.caveats])
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
@@ -242,83 +210,6 @@ def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
         width=240,
     )
     return aspect, listed, tuple(types)
-
-
-def _share(estimate: Estimate, group: PairGroup | None = None) -> str:
-    """Return a share, with its n if it differs from the number of measured pairs of the ``group``."""
-    if estimate.value is None:
-        return UNKNOWN
-    words = percent_words(estimate)
-    if group is None or estimate.n == group.counts.pairs - group.counts.unmeasured:
-        return words
-    return f"{words}, n = {estimate.n:,}"
-
-
-# Slice, pairs and the four shares are visible at a width of 800 px; the counts follow.
-GROUP_COLUMNS: Columns[PairGroup] = {
-    Column("Slice", width=195): lambda group: "All pairs" if group.slice == ALL else group.slice,
-    Column("Aspect", width=165): lambda group: group.aspect,
-    Column("Pairs", "count", width=55): lambda group: group.counts.pairs,
-    Column("Same in both orders", width=128, help="Share of pairs with the same preference in both orders"): (
-        lambda group: _share(group.self_consistency, group)
-    ),
-    Column("Prefers first", width=105, help="Ties excluded. 50 % means no position bias."): (
-        lambda group: _share(group.first_position)
-    ),
-    Column("Accuracy", width=128, help="Agreement of the combined verdict of both orders with gold"): (
-        lambda group: _share(group.accuracy, group)
-    ),
-    Column("With people", width=150, help="Agreement of the net vote with the majority of people"): (
-        lambda group: _share(group.people, group)
-    ),
-    Column("Mean of orders", width=128, help="Accuracy of single verdicts, mean of both orders"): (
-        lambda group: _share(group.accuracy_orders_mean, group)
-    ),
-    Column("If consistent", width=128, help="Accuracy on the pairs with the same preference in both orders"): (
-        lambda group: _share(group.accuracy_consistent, group)
-    ),
-    Column("A better", "count", width=70): lambda group: group.counts.wins_a,
-    Column("B better", "count", width=70): lambda group: group.counts.wins_b,
-    Column("Tie", "count", width=50): lambda group: group.counts.ties,
-    Column(
-        "Change with order", "count", width=125, help="Number of pairs with A in one order and B in the other (flips)"
-    ): (lambda group: group.counts.flips),
-    Column("Tie in one order", "count", width=112, help="Number of pairs with a tie in one order only"): (
-        lambda group: group.counts.tie_win
-    ),
-    Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
-}
-_OF_TWO_ORDERS = (
-    "Same in both orders",
-    "Prefers first",
-    "Mean of orders",
-    "If consistent",
-    "Change with order",
-    "Tie in one order",
-)
-
-
-def _groups_table(groups: Sequence[PairGroup]) -> Table:
-    """Return the figures with their intervals.
-
-    Columns without information are left out: slice or aspect if there is only one, agreement with gold or people if
-    there is none, and figures of two orders if the judge was asked in one order.
-    """
-    aspects = {group.aspect for group in groups}
-    left_out = {
-        ("Slice",): len(aspects) > 1 and all(group.slice == ALL for group in groups),
-        ("Aspect",): len(aspects) == 1,
-        ("With people",): all(group.people.value is None for group in groups),
-        ("Accuracy", "Mean of orders", "If consistent"): all(group.accuracy.value is None for group in groups),
-        _OF_TWO_ORDERS: all(group.one_order for group in groups),
-    }
-    return Table.of(groups, GROUP_COLUMNS).without({name for names, away in left_out.items() if away for name in names})
-
-
-def groups_file(groups: Sequence[PairGroup]) -> Table:
-    """Return the statistics as plain numbers, one per row."""
-    rows = (((group.slice, group.aspect, name), each) for group in groups for name, each in figures_of(group))
-    return file_of(("Slice", "Aspect", "Statistic"), rows)
 
 
 def _lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Table:

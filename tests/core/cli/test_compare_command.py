@@ -65,16 +65,13 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     assert (code, len(endpoint.requests)) == (0, 10), "two calls per pair"
     assert (content["account"]["asked"], content["account"]["ok"], content["pairs"]) == (10, 10, 5)
     assert content["account"]["not_reached"] == 0
-    (group,) = content["groups"]
-    assert (group["counts"]["flips"], group["self_consistency"]["value"], group["first_position"]["value"]) == (
-        5,
-        0.0,
-        1.0,
-    )
+    (group,) = content["aspects"]
+    rows = {row["figure"]: row["value"] for row in group["rows"]}
+    assert (rows["flips"], rows["self_consistency"], rows["first_position"]) == (5, 0.0, 1.0)
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
     assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (0, [], 0, None)
-    assert content["groups"] == [group], "the figures are of all pairs of the file, whenever they were asked"
+    assert content["aspects"] == [group], "the figures are of all pairs of the file, whenever they were asked"
 
 
 def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copied(
@@ -94,7 +91,8 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     content = json.loads(capsys.readouterr().out)
     assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
-    assert (content["groups"][0]["counts"]["wins_a"], content["groups"][0]["counts"]["ties"]) == (1, 1)
+    rows = {row["figure"]: row["value"] for row in content["aspects"][0]["rows"]}
+    assert (rows["wins_a"], rows["ties"]) == (1, 1)
     pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)}
     assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
     shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
@@ -112,7 +110,7 @@ def test_several_aspects_are_asked_in_one_call(sqlite_store: Store, tmp_path: Pa
     script = always(said("first", "style", "truth"))
     file = str(pairs_file(tmp_path, 2))
     _, endpoint = compare(sqlite_store, script, "--pairs", file, "--aspect", "style", "--aspect", "truth", "--json")
-    assert [group["aspect"] for group in json.loads(capsys.readouterr().out)["groups"]] == ["style", "truth"]
+    assert [each["about"]["grade"] for each in json.loads(capsys.readouterr().out)["aspects"]] == ["style", "truth"]
     assert len(endpoint.requests) == 4
 
 
@@ -129,7 +127,7 @@ def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, ca
         sqlite_store, always(failure(401, "no such key")), "--pairs", str(pairs_file(tmp_path, 3)), "--json"
     )
     content = json.loads(capsys.readouterr().out)
-    assert (code, content["account"]["state"], content["account"]["asked"], content["groups"]) == (2, "stopped", 0, [])
+    assert (code, content["account"]["state"], content["account"]["asked"], content["aspects"]) == (2, "stopped", 0, [])
     assert "401" in content["account"]["why_stopped"]
 
 
@@ -141,7 +139,8 @@ def test_an_order_that_failed_is_1_and_asked_again_on_request(sqlite_store: Stor
     assert "+ 1 error" in capsys.readouterr().out
     code, endpoint = compare(sqlite_store, always(said("tie")), "--pairs", file, "--rejudge", "failed", "--json")
     assert (code, asked(endpoint)) == (0, {(1, "ba"): 1})
-    assert json.loads(capsys.readouterr().out)["groups"][0]["counts"]["unmeasured"] == 0
+    rows = {row["figure"]: row["value"] for row in json.loads(capsys.readouterr().out)["aspects"][0]["rows"]}
+    assert rows["unmeasured"] == 0
 
 
 @pytest.mark.parametrize(

@@ -64,15 +64,21 @@ def compare(recorded: Path, llmbar: Path, capsys: pytest.CaptureFixture[str]) ->
     return compared
 
 
+def rows_of(content: dict[str, Any]) -> dict[str, Any]:
+    """The figures on all pairs of the only aspect."""
+    (result,) = content["aspects"]
+    return {row["figure"]: row for row in result["rows"] if row["slice"] is None}
+
+
 def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
-    groups = compare("GPT-4/Vanilla_NoRules", "--by", "query_type")["groups"]
+    (result,) = compare("GPT-4/Vanilla_NoRules", "--by", "query_type")["aspects"]
+    shares = {(row["slice"], row["figure"]): row["value"] for row in result["rows"]}
     printed = {
-        group["slice"].split("/")[-1]: tuple(
-            round(100 * group[name]["value"], 1) for name in ("accuracy_orders_mean", "self_consistency")
+        name.split("/")[-1]: tuple(
+            round(100 * shares[name, each], 1) for each in ("accuracy_orders_mean", "self_consistency")
         )
-        for group in groups
+        for name in {name for name, _ in shares if name is not None}
     }
-    del printed["all"]
     assert printed == {
         "Natural": (93.5, 97.0),
         "Neighbor": (64.2, 89.6),
@@ -84,11 +90,10 @@ def test_llmbar_comes_out_to_the_printed_digit(compare: Compare) -> None:
 
 def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Compare) -> None:
     content = compare("PaLM2/CoT")
-    (group,) = content["groups"]
-    counts, account = group["counts"], content["account"]
-    assert (counts["pairs"], counts["unmeasured"], counts["both_usable"]) == (734, 11, 723)
+    rows, account = rows_of(content), content["account"]
+    assert [rows[name]["value"] for name in ("pairs", "unmeasured", "both_usable")] == [734, 11, 723]
     assert (account["asked"], account["unparsable"]) == (1468, 17)
-    assert group["self_consistency"]["n"] == group["accuracy_orders_mean"]["n"] == 723
+    assert rows["self_consistency"]["n"] == rows["accuracy_orders_mean"]["n"] == 723
 
 
 @pytest.mark.parametrize(
@@ -103,18 +108,18 @@ def test_pairs_with_an_absent_order_are_unmeasured_and_counted_apart(compare: Co
 def test_cragc25_comes_out_by_aspect(
     compare: Compare, judge: str, aspect: str, consistency: float, first: float
 ) -> None:
-    (group,) = compare(judge, "--aspect", aspect)["groups"]
-    assert (group["counts"]["pairs"], group["counts"]["both_usable"]) == (192, 192)
-    assert round(group["self_consistency"]["value"], 4) == consistency
-    assert round(group["first_position"]["value"], 4) == first
-    assert group["first_position"]["unit"] == "question"
+    rows = rows_of(compare(judge, "--aspect", aspect))
+    assert (rows["pairs"]["value"], rows["both_usable"]["value"]) == (192, 192)
+    assert round(rows["self_consistency"]["value"], 4) == consistency
+    assert round(rows["first_position"]["value"], 4) == first
 
 
 def test_pandalm_against_the_majority_of_its_people(compare: Compare) -> None:
-    (group,) = compare("pandalm-7b")["groups"]
-    assert (round(group["people"]["value"], 4), group["people"]["n"], group["people_split"]) == (0.6677, 999, 0)
-    assert group["one_order"]
-    assert group["self_consistency"]["reason"] == group["first_position"]["reason"] == "not measured (one order)"
+    content = compare("pandalm-7b")
+    rows = rows_of(content)
+    assert (round(rows["people"]["value"], 4), rows["people"]["n"], rows["people_split"]["value"]) == (0.6677, 999, 0)
+    assert [each["code"] for each in content["aspects"][0]["caveats"]] == ["one_order"]
+    assert rows["self_consistency"]["reason"] == rows["first_position"]["reason"] == "not measured (one order)"
 
 
 @pytest.mark.parametrize(
@@ -124,9 +129,9 @@ def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
     compare: Compare, unusable: str, accuracy: float, n: int
 ) -> None:
     content = compare("gpt-3.5-turbo", "--unusable", unusable)
-    (group,) = content["groups"]
-    assert (round(group["people"]["value"], 4), group["people"]["n"]) == (accuracy, n)
-    assert (content["account"]["unparsable"], group["counts"]["unmeasured"]) == (25, 25)
+    rows = rows_of(content)
+    assert (round(rows["people"]["value"], 4), rows["people"]["n"]) == (accuracy, n)
+    assert (content["account"]["unparsable"], rows["unmeasured"]["value"]) == (25, 25)
 
 
 @pytest.mark.parametrize("judge", LLMBAR)
@@ -152,9 +157,11 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     assert changed["value"] == pytest.approx(sum(ab != ba for ab, ba, _ in votes) / len(votes))
     assert [each["code"] for each in result["caveats"][:1]] == [f"orders_{inconsistent}"]
     assert sum(each["n"] for each in result["slices"]) == result["n"] == len(counted)
-    (group,) = compare(judge, "--inconsistent", inconsistent)["groups"]
-    assert (group["accuracy"]["value"], group["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
-    assert group["changed_with_order"] == changed
+    rows = rows_of(compare(judge, "--inconsistent", inconsistent))
+    assert (rows["accuracy"]["value"], rows["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
+    assert [rows["changed_with_order"][end] for end in ("low", "high", "n")] == [
+        changed[end] for end in ("low", "high", "n")
+    ]
 
 
 def test_the_judges_of_llmbar_are_compared_in_each_order(

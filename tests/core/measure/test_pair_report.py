@@ -1,6 +1,7 @@
 """The figures of a judge on pairs: what counts as a verdict, what is set apart, and what is not measured."""
 
 import itertools
+from dataclasses import asdict
 
 import pytest
 
@@ -10,14 +11,8 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.models import shipped_models
 from judgeboard.health.record import read_record
-from judgeboard.measure.pair_report import (
-    PairGroup,
-    PairReport,
-    correlations_table,
-    group_notes,
-    measure_pairs,
-    models_table,
-)
+from judgeboard.measure.pair_report import CORRELATIONS, NO_GOLD, NO_PEOPLE, PairReport, measure_pairs
+from judgeboard.measure.result import Result
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
@@ -29,43 +24,50 @@ def report(store: Store, version: StoredVersion, **options) -> PairReport:
     return measure_pairs(store, version.id, **options)
 
 
-def figures(store: Store, version: StoredVersion, **options) -> PairGroup:
-    (group,) = report(store, version, **options).groups
-    return group
+def figures(store: Store, version: StoredVersion, **options) -> Result:
+    (result,) = report(store, version, **options).aspects
+    return result
+
+
+def counts(result: Result, *names: str) -> tuple[float | None, ...]:
+    return tuple(result.figure(name).value for name in names)
+
+
+def is_one_order(result: Result) -> bool:
+    return "one_order" in [each.code for each in result.caveats]
 
 
 @on_sqlite
 def test_only_equal_verdicts_count_and_the_two_ways_to_differ_stand_apart(store: Store) -> None:
     version = record(store, add_pairs(store, 9), {"ab": "aabtabta-", "ba": "aabtbatta"})
-    counts = figures(store, version).counts
-    assert (counts.wins_a, counts.wins_b, counts.ties) == (2, 1, 2)
-    assert (counts.flips, counts.tie_win, counts.unmeasured) == (2, 1, 1)
-    assert (counts.pairs, counts.both_usable) == (9, 8)
+    result = figures(store, version)
+    assert counts(result, "wins_a", "wins_b", "ties") == (2, 1, 2)
+    assert counts(result, "flips", "tie_win", "unmeasured", "pairs", "both_usable") == (2, 1, 1, 9, 8)
 
 
 def test_self_consistency_is_of_pairs_with_both_orders_usable(sqlite_store: Store) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 5), {"ab": "aaab-", "ba": "aab-a"})
-    share = figures(sqlite_store, version).self_consistency
-    assert (share.value, share.n, share.method) == (pytest.approx(2 / 3), 3, "Wilson")
+    share = figures(sqlite_store, version).figure("self_consistency")
+    assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
 
 
 def test_an_absent_order_of_a_judge_that_was_asked_in_both_is_unusable(sqlite_store: Store) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 3), {"ab": "aaa", "ba": "aa "})
     group = figures(sqlite_store, version)
-    assert (group.counts.both_usable, group.counts.unmeasured, group.one_order) == (2, 1, False)
+    assert (*counts(group, "both_usable", "unmeasured"), is_one_order(group)) == (2, 1, False)
 
 
 def test_the_first_place_counts_single_verdicts_without_ties_on_measured_pairs_only(sqlite_store: Store) -> None:
     # first, first | first, second | tie, first | left out: its other order is unusable
     version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "aata", "ba": "bab-"})
-    share = figures(sqlite_store, version).first_position
-    assert (share.value, share.n, share.unit) == (pytest.approx(4 / 5), 5, "pair")
+    share = figures(sqlite_store, version).figure("first_position")
+    assert (share.value, share.n) == (pytest.approx(4 / 5), 5)
 
 
 def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_store: Store) -> None:
     # Every pair names the first answer twice or the second twice: 40 verdicts, but 20 independent ones.
     version = record(sqlite_store, add_pairs(sqlite_store, 20), {"ab": "ab" * 10, "ba": "ba" * 10})
-    share = figures(sqlite_store, version).first_position
+    share = figures(sqlite_store, version).figure("first_position")
     assert (share.value, share.n) == (0.5, 40)
     assert share.low is not None
     assert share.high is not None
@@ -75,30 +77,28 @@ def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_stor
 def test_consistent_verdicts_have_no_pull_and_say_so(sqlite_store: Store) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 6), {"ab": "aaabbb", "ba": "aaabbb"})
     group = figures(sqlite_store, version)
-    assert group.first_position.value == 0.5
-    assert group.self_consistency.value == 1
+    assert group.figure("first_position").value == 0.5
+    assert group.figure("self_consistency").value == 1
 
 
 def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None:
-    share = figures(
-        sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
-    ).first_position
+    version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
+    share = figures(sqlite_store, version).figure("first_position")
     assert (share.value, share.reason) == (None, "all usable verdicts in both orders are ties")
 
 
 def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 4), {"ab": "abt-", "ba": "    "})
     group = figures(sqlite_store, version)
-    counts = group.counts
-    assert (counts.wins_a, counts.wins_b, counts.ties, counts.unmeasured, counts.both_usable) == (1, 1, 1, 1, 0)
-    assert group.one_order
-    for statistic in (group.self_consistency, group.first_position):
+    assert counts(group, "wins_a", "wins_b", "ties", "unmeasured", "both_usable") == (1, 1, 1, 1, 0)
+    assert is_one_order(group)
+    for statistic in (group.figure("self_consistency"), group.figure("first_position")):
         assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
     group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "a ", "ba": " b"}))
-    assert (group.one_order, group.counts.wins_a, group.counts.wins_b, group.counts.unmeasured) == (True, 1, 1, 0)
+    assert (is_one_order(group), *counts(group, "wins_a", "wins_b", "unmeasured")) == (True, 1, 1, 0)
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr", "replay"])
@@ -108,21 +108,22 @@ def test_the_checks_of_a_judge_read_its_orders_as_the_report_does(sqlite_store: 
     with sqlite_store.reading() as connection:
         checked = read_record(connection, version, shipped_models()).pairs["overall"]
     group = figures(sqlite_store, version)
-    assert (checked.one_order, checked.counts()) == (group.one_order, group.counts)
+    assert checked.one_order == is_one_order(group)
+    assert list(asdict(checked.counts()).values()) == list(counts(group, *asdict(checked.counts())))
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "ssr"])
 def test_a_judge_of_two_orders_stopped_between_them_is_no_judge_of_one_order(sqlite_store: Store, kind: str) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "aa", "ba": "  "}, kind=kind)
     group = figures(sqlite_store, version)
-    assert (group.one_order, group.counts.unmeasured, group.counts.wins_a) == (False, 2, 0)
+    assert (is_one_order(group), *counts(group, "unmeasured", "wins_a")) == (False, 2, 0)
 
 
 def test_accuracy_is_the_mean_of_the_orders_and_that_of_consistent_verdicts(sqlite_store: Store) -> None:
     pair_ids = add_pairs(sqlite_store, 4, gold=Preference.A)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aab-", "ba": "abba"}))
-    assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == (0.5, 3)
-    assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == (0.5, 2)
+    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == (0.5, 3)
+    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == (0.5, 2)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +138,9 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
         *add_pairs(sqlite_store, 1, first=1, gold=Preference.TIE),
     ]
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable)
-    assert (group.accuracy_orders_mean.value, group.accuracy_orders_mean.n) == orders
-    assert (group.accuracy_consistent.value, group.accuracy_consistent.n) == consistent
-    assert group.counts.unmeasured == 1, "the counts tell the truth, however it is scored"
+    assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == orders
+    assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == consistent
+    assert group.figure("unmeasured").value == 1, "the counts tell the truth, however it is scored"
 
 
 @pytest.mark.parametrize(
@@ -161,17 +162,19 @@ def test_how_a_changed_preference_counts_is_an_option(
     group = figures(
         sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaatt", "ba": "aabab"}), inconsistent=inconsistent
     )
-    assert (group.accuracy.value, group.accuracy.n) == (pytest.approx(accuracy[0]), accuracy[1])
-    assert (group.people.value, group.people.n) == (pytest.approx(people[0]), people[1])
-    assert (group.changed_with_order.value, group.accuracy_consistent.n) == (pytest.approx(3 / 5), 2)
+    assert (group.figure("accuracy").value, group.figure("accuracy").n) == (pytest.approx(accuracy[0]), accuracy[1])
+    assert (group.figure("people").value, group.figure("people").n) == (pytest.approx(people[0]), people[1])
+    assert (group.figure("changed_with_order").value, group.figure("accuracy_consistent").n) == (
+        pytest.approx(3 / 5),
+        2,
+    )
 
 
 def test_without_gold_or_people_there_is_no_accuracy_but_a_reason(sqlite_store: Store) -> None:
     group = figures(sqlite_store, record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "ab", "ba": "ab"}))
-    assert (
-        group.accuracy_orders_mean.reason == group.accuracy_consistent.reason == "these pairs have no gold preference"
-    )
-    assert (group.people.value, group.people.reason) == (None, "people have not compared these pairs")
+    assert [group.figure(name).value for name in ("accuracy", "people")] == [None, None]
+    assert [group.figure(name).reason for name in ("accuracy", "people")] == [NO_GOLD, NO_PEOPLE]
+    assert not group.has("accuracy_consistent")
 
 
 def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_store: Store) -> None:
@@ -179,7 +182,8 @@ def test_people_are_their_majority_and_a_split_is_left_out_and_counted(sqlite_st
     for pair_id, letters in zip(pair_ids, ("aab", "ab", "ttb", "b"), strict=True):
         people_say(sqlite_store, pair_id, *letters)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "aaaa", "ba": "aaaa"}))
-    assert (group.people.value, group.people.n, group.people_split) == (pytest.approx(1 / 3), 3, 1)
+    people = group.figure("people")
+    assert (people.value, people.n, group.figure("people_split").value) == (pytest.approx(1 / 3), 3, 1)
 
 
 def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store) -> None:
@@ -187,7 +191,7 @@ def test_a_grade_of_a_person_counts_for_the_side_it_favours(sqlite_store: Store)
     for pair_id, grade in zip(pair_ids, ("-1", "2", "0"), strict=True):
         people_say(sqlite_store, pair_id, grade)
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "abt", "ba": "abt"}))
-    assert (group.people.value, group.people.n) == (1, 3)
+    assert (group.figure("people").value, group.figure("people").n) == (1, 3)
 
 
 def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> None:
@@ -198,12 +202,10 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
     record(sqlite_store, pair_ids, {"ab": "aab", "ba": "aab"})
     version = record(sqlite_store, pair_ids, {"ab": "bbb", "ba": "bbb"}, name="other", aspect="style")
     reported = report(sqlite_store, version, by_query_type=True)
-    assert [(group.slice, group.aspect, group.counts.pairs) for group in reported.groups] == [
-        ("all", "style", 3),
-        ("QA", "style", 2),
-        ("math", "style", 1),
-    ]
-    assert reported.groups[0].accuracy_consistent.value == 0, "the only aspect of a judge is held against the gold"
+    (result,) = reported.aspects
+    pairs = {each: result.figure("pairs", each).value for each in (None, *result.slices)}
+    assert (result.about.grade, pairs) == ("style", {None: 3, "QA": 2, "math": 1})
+    assert result.figure("accuracy_consistent").value == 0, "the only aspect of a judge is held against the gold"
 
 
 def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:
@@ -213,10 +215,10 @@ def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store
     with sqlite_store.writing() as connection:
         items = [NewComparison(pair_id, shown, StepRecord(Status.OK), both) for shown in Shown]
         store_comparisons(connection, version, None, items)
-    groups = {group.aspect: group for group in report(sqlite_store, version).groups}
-    assert groups["overall"].accuracy_consistent.value == 1
-    assert groups["style"].accuracy_consistent.reason == "these pairs have no gold preference"
-    assert [group.aspect for group in report(sqlite_store, version, aspects=["style"]).groups] == ["style"]
+    overall, style = report(sqlite_store, version).aspects
+    assert (overall.about.grade, overall.figure("accuracy_consistent").value) == ("overall", 1)
+    assert (style.about.grade, style.figure("accuracy").reason) == ("style", NO_GOLD)
+    assert [each.about.grade for each in report(sqlite_store, version, aspects=["style"]).aspects] == ["style"]
 
 
 def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store) -> None:
@@ -233,12 +235,12 @@ def test_the_counts_of_a_recording_add_up_and_json_is_whole(sqlite_store: Store)
         "error": 0,
         "not_reached": 0,
     }
-    (group,) = content["groups"]
-    assert {"value", "low", "high", "n", "method", "unit"} < set(group["self_consistency"])
+    (group,) = content["aspects"]
+    by_name = {row["figure"]: row["value"] for row in group["rows"] if row["slice"] is None}
     parts = ("wins_a", "wins_b", "ties", "flips", "tie_win", "unmeasured")
-    assert sum(group["counts"][name] for name in parts) == group["counts"]["pairs"] == 3
+    assert sum(by_name[name] for name in parts) == by_name["pairs"] == 3
     part = report(sqlite_store, version, pair_ids=pair_ids[:1])
-    assert (part.account.asked, part.groups[0].counts.pairs) == (2, 1)
+    assert (part.account.asked, part.aspects[0].figure("pairs").value) == (2, 1)
 
 
 def test_what_is_not_there_is_said(sqlite_store: Store) -> None:
@@ -259,11 +261,13 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
         people_say(sqlite_store, pair_id, *"ab")
     version = record(sqlite_store, pair_ids, {"ab": "aaa-", "ba": "abta"})
     group = figures(sqlite_store, version)
-    assert (group.counts.flips, group.counts.tie_win, group.counts.unmeasured) == (1, 1, 1)
-    assert (group.people.n, group.people_split) == (0, 3), "the net vote of two pairs counts too"
-    assert [each.values for each in group_notes(group) if each.code == "people_split"] == [{"n": 3}]
-    assert figures(sqlite_store, version, inconsistent="drop").people_split == 1, "the one pair with a verdict"
-    assert figures(sqlite_store, version, unusable="tie").people_split == 4, "that of the unusable pair counts too"
+    assert counts(group, "flips", "tie_win", "unmeasured") == (1, 1, 1)
+    assert group.figure("people").n == 0
+    assert [each.values for each in group.caveats if each.code == "people_split"] == [{"n": 3}], "and the net votes"
+    dropped = figures(sqlite_store, version, inconsistent="drop").figure("people_split").value
+    assert dropped == 1, "the one pair with a verdict"
+    tied = figures(sqlite_store, version, unusable="tie").figure("people_split").value
+    assert tied == 4, "that of the unusable pair counts too"
 
 
 @on_sqlite
@@ -276,21 +280,26 @@ def test_models_are_ranked_by_the_judge_by_gold_and_by_people(store: Store) -> N
     version = record(store, ids, {"ab": "aaab" + "abaa" * 3, "ba": "aaab" + "bbaa" * 3})
     made = report(store, version)
     by_judge, by_gold, by_people = made.rankings
-    assert [(each.by, each.pairs, each.left_out) for each in made.rankings] == [
-        ("judge", 12, 4),
-        ("gold", 3, 13),
-        ("people", 12, 4),
+    assert [(each.about.people, each.about.counts) for each in made.rankings] == [
+        ("judge", {"pairs": 12, "left_out": 4}),
+        ("gold", {"pairs": 3, "left_out": 13}),
+        ("people", {"pairs": 12, "left_out": 4}),
     ]
     # Without order effects each model would win its own pair: x over y, y over z, z over x.
-    assert {each.model: (each.n, each.win_rate.value) for each in by_judge.models} == {
+    assert won(by_judge) == {
         "x": (8, pytest.approx((1 + 3 * 0.5) / 8)),
         "y": (8, pytest.approx((0 + 3 * 0.5 + 1) / 8)),
         "z": (8, pytest.approx((3 + 4) / 8)),
     }
-    assert [each.strength.value for each in by_gold.models] == pytest.approx([0, 0, 0])
-    assert by_people.models[0].win_rate.n == 8
-    assert [row[3] for row in models_table([by_judge]).rows] == [8, 8, 8]
-    assert report(store, version, aspects=("overall",), inconsistent="drop").rankings[0].pairs == 9
+    assert [by_gold.figure("strength", each).value for each in by_gold.slices] == pytest.approx([0, 0, 0])
+    assert by_people.figure("win_rate", by_people.slices[0]).n == 8
+    dropped = report(store, version, aspects=("overall",), inconsistent="drop").rankings[0]
+    assert dropped.about.counts["pairs"] == 9
+
+
+def won(ranking: Result) -> dict[str, tuple[int, float | None]]:
+    rates = {model: ranking.figure("win_rate", model) for model in ranking.slices}
+    return {model: (each.n, each.value) for model, each in rates.items()}
 
 
 def test_pairs_without_models_have_no_ranking(sqlite_store: Store) -> None:
@@ -306,20 +315,18 @@ def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compare
     by_people, by_votes = measure_pairs(store, None).rankings
     with pytest.raises(NotFound, match="for the aspect 'style' only with --judge-version"):
         measure_pairs(store, None, aspects=["style"])
-    assert [(each.by, each.pairs, each.left_out) for each in (by_people, by_votes)] == [
-        ("people", 6, 0),
-        ("votes", 6, 0),
+    assert [(each.about.people, each.about.counts) for each in (by_people, by_votes)] == [
+        ("people", {"pairs": 6, "left_out": 0}),
+        ("votes", {"pairs": 6, "left_out": 0}),
     ]
-    rates = [(each.model, each.n, each.win_rate.value) for each in by_people.models]
-    assert rates == [("x", 4, 1.0), ("y", 4, 0.5), ("z", 4, 0.0)]
-    votes = [(each.n, pytest.approx(each.win_rate.value)) for each in by_votes.models]
+    assert list(won(by_people).items()) == [("x", (4, 1.0)), ("y", (4, 0.5)), ("z", (4, 0.0))]
+    votes = [(n, pytest.approx(rate)) for n, rate in won(by_votes).values()]
     assert votes == [(12, 2 / 3), (12, 1 / 2), (12, 1 / 3)]
     version = record(store, ids, {"ab": "aabbba", "ba": "aabbba"})  # the judge prefers z to y
     by_judge = report(store, version).rankings[0]
-    assert (by_judge.compared_with, by_judge.correlations["spearman"].value) == ("people", 0.5)
-    ((aspect, compared_with, *correlations),) = correlations_table([by_judge]).rows
-    assert (aspect, compared_with) == ("overall", "people")
-    assert [each.value for each in correlations] == pytest.approx([0.5, 0.5, 1 / 3])
+    assert [each.values for each in by_judge.caveats] == [{"by": "people"}]
+    assert counts(by_judge, *CORRELATIONS) == pytest.approx((0.5, 0.5, 1 / 3))
     ids += add_pairs(store, 1, first=9, model_a="x", model_b="w")  # no person compared w
     version = record(store, ids, {"ab": "aabbbaa", "ba": "aabbbaa"}, name="other")
-    assert {each.n for each in report(store, version).rankings[0].correlations.values()} == {3}
+    by_judge = report(store, version).rankings[0]
+    assert {by_judge.figure(name).n for name in CORRELATIONS} == {3}

@@ -132,7 +132,8 @@ def test_the_commands_take_the_filter_and_their_json_names_it(
     agreement = json.loads(capsys.readouterr().out)
     assert run(["compare", "--recorded", "--judge-version", agreement["title"], *arguments]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert agreement["where"] == report["where"] == {"query_types": ["sql"]}
-    assert report["groups"][0]["counts"]["pairs"] == 12
+    (result,) = report["aspects"]
+    assert agreement["where"] == result["about"]["where"] == {"query_types": ["sql"]}
+    assert [row["value"] for row in result["rows"] if row["figure"] == "pairs"] == [12]
     assert run(["agreement", "--unit", "pairs", *arguments[:-1]]) == 0
     assert "Filter: sql." in capsys.readouterr().out

@@ -20,8 +20,8 @@ def test_agreement_counts_the_blind_preference_and_not_a_later_one(store: Store)
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
     prefer_outside(store, pair_id, mara, A, "blind")
     prefer_outside(store, pair_id, mara, B, "over the judge", seen=SEEN)
-    (group,) = measure_pairs(store, version.id).groups
-    assert (group.people.value, group.people.n) == (0, 1)
+    (result,) = measure_pairs(store, version.id).aspects
+    assert (result.figure("people").value, result.figure("people").n) == (0, 1)
 
 
 def test_without_a_blind_preference_the_latest_counts(store: Store) -> None:
@@ -74,7 +74,7 @@ def test_pairs_that_no_judge_compared_are_listed_too(sqlite_store: Store) -> Non
     pair_ids = add_pairs(sqlite_store, 2, query_type="QA")
     with sqlite_store.reading() as connection:
         compared = ComparedPairs(connection, None)
-        assert compared.groups() == ()
+        assert compared.figures() == ()
         lines = [(line.pair_id, line.verdict) for line in compared.lines("overall")]
     assert lines == [(pair_id, None) for pair_id in pair_ids]
     assert compared.query_types == ("QA",)

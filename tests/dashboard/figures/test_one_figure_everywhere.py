@@ -16,7 +16,6 @@ from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.self_reference.report import self_reference_page
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judgeboard_dashboard.views.pairs import groups_file
 from judgeboard_dashboard.views.self_reference import categories_file
 from judging_log import address
 from pair_log import add_pairs, people_say, record
@@ -69,25 +68,8 @@ def test_pairs(sqlite_store: Store, command: Callable[..., Any], verdicts: dict[
         people_say(sqlite_store, pair_id, letter)
     printed = command("compare", "--recorded", "--judge-version", "old", "--by", "query_type")
     with sqlite_store.reading() as connection:
-        groups = ComparedPairs(connection, get_version(connection, "old")).groups(by_query_type=True)
-    assert to_plain(groups) == printed["groups"]
-    table = groups_file(groups)
-    names = {
-        "same preference in both orders": "self_consistency",
-        "prefers the answer shown first": "first_position",
-        "preference changed with the order": "changed_with_order",
-        "changed, prefers the answer shown first": "leans_first",
-        "changed, prefers the answer shown second": "leans_second",
-        "accuracy by gold": "accuracy",
-        "accuracy by gold, mean of both orders": "accuracy_orders_mean",
-        "accuracy by gold, consistent verdicts": "accuracy_consistent",
-        "agrees with the majority of people": "people",
-        "agrees with people, mean of both orders": "people_orders_mean",
-        "agrees with people, consistent verdicts": "people_consistent",
-    }
-    by_slice = {group["slice"]: group for group in printed["groups"]}
-    rows = [(where, statistic) for where, _, statistic, *_ in table.rows]
-    assert in_file(table) == estimates([by_slice[where][names[statistic]] for where, statistic in rows])
+        figures = ComparedPairs(connection, get_version(connection, "old")).figures(by_query_type=True)
+    assert to_plain(figures) == printed["aspects"]
 
 
 @pytest.mark.parametrize(("k", "tau", "needed"), [(5, 0.8, 4), (5, 1.0, 5), (3, 0.6, 2)])

@@ -563,9 +563,10 @@ def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members
         assert latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
     votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
     assert votes == ["aa", "ab", "b-", "-a", "-t"], "a tie of votes and a single vote are no verdict"
-    (group,) = report.groups
-    assert (report.judge, group.counts.pairs, group.counts.unmeasured) == ("jury v1", 6, 4)
-    assert (group.accuracy.n, group.people.value) == (2, None)
+    (result,) = report.aspects
+    figures = [result.figure(name).value for name in ("pairs", "unmeasured", "people")]
+    assert (report.judge, figures) == ("jury v1", [6, 4, None])
+    assert result.figure("accuracy").n == 2
     assert compare_by_jury(store, ["three", "two", "one"]) == report, "a second time stores nothing"
     with pytest.raises(BadInput, match="no pair was compared"):
         compare_by_jury(store, ["one", "two"], where=RowFilter(sources=("other",)))
