@@ -57,16 +57,19 @@ for arguments in json.load(sys.stdin):
 class Known:
     """Values that may differ, as patterns of the command and of the path, with the reason.
 
-    ``narrower``: only ends of an interval that moved inwards.
+    ``narrower``: only ends of an interval that moved inwards. ``added``: only values that the older one did not have.
     """
 
     command: str
     path: str
     reason: str
     narrower: bool = False
+    added: bool = False
 
     def covers(self, command: str, path: str, older: Leaf = None, today: Leaf = None) -> bool:
         """Whether a value of a command is one of these."""
+        if self.added and older is not None:
+            return False
         if self.narrower and isinstance(older, int | float) and isinstance(today, int | float):
             inwards = today > older if path.endswith(".low") else today < older
             if not inwards:
@@ -78,8 +81,11 @@ class Known:
 OLDER_FORMS: Mapping[str, str] = {}
 
 # Command, older path, today's path; patterns as in re.sub.
+_KEY = r"(value|low|high|n|reason)$"
+_THRESHOLD = "(?:chosen|in force|in force, other half)"
+_SLICED = r"^(?:slices(\[.*?\])\.)?"
+_PLAN = r"^(plans\[.*?\])\."
 RENAMED: Sequence[tuple[str, str, str]] = (
-    ("labels stand", r"^stages\[[^]]*\]\.(confidence|test)", r"\1"),  # there is one stage only
     ("compare versions", r"^counts\.change\.", "change."),
     ("compare versions", r"^counts\.(\w+)$", r"\1.value"),
     ("compare versions", r"^changes\.(\w+)\.", r"\1_change."),
@@ -112,18 +118,108 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("trends", r"^lines\[([^]]*)\]\.change\.change\.", r"change[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.change\.seen$", r"detectable[\1].value"),
     ("trends", r"^(bad_before|bad_since|change|detectable)\[All answers\]", r"\1"),
+    ("labels (stand|calibrate)", r"^judge_version$", "about.judges[0]"),
+    ("labels rate", r"^judge_version\.title$", "about.judges[0]"),
+    ("labels (rate|stand|calibrate)", r"^left_out\.", "about.left_out."),
+    ("labels rate", r"^slices\[(.*?),(?:label|groundedness|quality)\]", r"slices[\1]"),
+    # Shares of bad answers: numbers of a slice were a record of the slice.
+    ("labels rate", rf"{_SLICED}(value|low|high|reason)$", r"bad_answers\1.\2"),
+    ("labels rate", rf"{_SLICED}judge_share\.{_KEY}", r"judge_alone\1.\2"),
+    ("labels rate", rf"{_SLICED}labels_only\.{_KEY}", r"labels_alone\1.\2"),
+    ("labels rate", rf"{_SLICED}in_all_answers\.(\w+)\.{_KEY}", r"\2\1.\3"),
+    ("labels rate", rf"{_SLICED}in_graded_answers\.(\w+)\.{_KEY}", r"graded_\2\1.\3"),
+    ("labels rate", rf"{_SLICED}people_alpha\.{_KEY}", r"people_alpha\1.\2"),
+    ("labels rate", rf"{_SLICED}design_effect$", r"design_effect\1.value"),
+    ("labels rate", rf"{_SLICED}n_labelled$", r"labels\1.value"),
+    ("labels rate", rf"{_SLICED}n_answers$", r"answers\1.value"),
+    ("labels rate", rf"{_SLICED}bounds\[0\]$", r"bounds\1.low"),
+    ("labels rate", rf"{_SLICED}bounds\[1\]$", r"bounds\1.high"),
+    ("labels rate", r"^extras$", "about.counts.labels_not_counted"),
+    ("labels rate", r"^groups$", "about.counts.evidence_groups"),
+    ("labels rate", r"^(grade|by)$", r"about.\1"),
+    ("labels rate.* --grade (groundedness|quality)", r"^bad_answers\b", "mean"),
+    ("labels rate.* --grade (groundedness|quality)", r"^(judge|labels)_alone\b", r"\1_mean"),
+    # Thresholds: a threshold is a slice.
+    ("labels threshold", r"^thresholds\[\]", "thresholds[groundedness,threshold]"),
+    ("labels threshold", rf"^(thresholds\[.*?\])\.cost_change\.{_KEY}", r"\1.cost_change[chosen].\2"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.test\.(n|design_effect)$", r"\1.design_effect[chosen].\2"),
+    (
+        "labels threshold",
+        r"^(thresholds\[.*?\])\.design_effect\[chosen\]\.design_effect$",
+        r"\1.design_effect[chosen].value",
+    ),
+    ("labels threshold", r"^(thresholds\[.*?\])\.test\.threshold$", r"\1.tested_badness[chosen].value"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.test\.wrong$", r"\1.tested_wrong[chosen].value"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.test\.bound$", r"\1.tested_wrong_bound[chosen].value"),
+    ("labels threshold", r"^(thresholds\[[^]]*\])\.low_groundedness$", r"\1.low_groundedness[chosen].value"),
+    ("labels threshold", r"^left_out\.", "thresholds[groundedness,threshold].about.left_out."),
+    ("labels threshold", r"\.in_force_held_out\.", ".in force, other half."),
+    ("labels threshold", r"\.in_force\.", ".in force."),
+    ("labels threshold", rf"\.({_THRESHOLD})\.change\.bad\.{_KEY}", r".bad_change[\1].\2"),
+    ("labels threshold", rf"\.({_THRESHOLD})\.change\.flags$", r".flags_change[\1].value"),
+    ("labels threshold", rf"\.({_THRESHOLD})\.(flagged|recall|precision|false_omission)\.{_KEY}", r".\2[\1].\3"),
+    (
+        "labels threshold",
+        rf"^(thresholds\[.*?\])\.({_THRESHOLD})\.(flags|excused|low_groundedness)$",
+        r"\1.\3[\2].value",
+    ),
+    ("labels threshold", r"^(thresholds\[.*?\])\.labelled$", r"\1.about.counts.choosing"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.labelled_bad$", r"\1.about.counts.choosing_bad"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.judged$", r"\1.about.counts.judged"),
+    ("labels threshold", r"^(thresholds\[.*?\])\.query_type$", r"\1.about.where.query_type"),
+    ("labels calibrate", r"^n$", "brier_change.n"),
+    ("labels calibrate", r"^how$", "score_map.how"),
+    ("labels calibrate", rf"^brier_change\.{_KEY}", r"brier_change.\1"),
+    ("labels calibrate", r"^constant_brier$", "brier[one probability].value"),
+    ("labels calibrate", r"^ece_(after_)?by_luck$", r"ece_by_luck[\1].value"),
+    ("labels calibrate", r"^ece_by_luck\[\]", "ece_by_luck[before]"),
+    ("labels calibrate", r"^ece_by_luck\[after_\]", "ece_by_luck[after]"),
+    ("labels calibrate", r"^(brier|ece)_(before|after)$", r"\1[\2].value"),
+    *(
+        ("labels calibrate", rf"^meaning\[{place}\]\[1\]", f"grounded[{score}]")
+        for place, score in enumerate((0.1, 0.3, 0.5, 0.7, 0.9))
+    ),
+    # There is one stage only.
+    ("labels stand", r"^labelled$", "about.counts.labels"),
+    ("labels stand", r"^judged$", "about.counts.judged"),
+    ("labels stand", r"^stages\[.*?\]\.confidence$", "confidence.value"),
+    ("labels stand", r"^stages\[.*?\]\.test\.n$", "confidence.n"),
+    ("labels stand", r"^stages\[.*?\]\.test\.wrong$", "tested_wrong.value"),
+    ("labels stand", r"^stages\[.*?\]\.test\.bound$", "tested_wrong_bound.value"),
+    ("labels stand", r"^stages\[.*?\]\.test\.design_effect$", "design_effect.value"),
+    # Plans: a stratum is a slice.
+    ("labels plan", r"\.strata\[no", ".strata[not flagged"),
+    ("labels plan", r"\.strata\[yes", ".strata[flagged"),
+    ("labels plan", r"\.strata\[(not flagged|flagged)\]", r".strata[\1, judged good or no usable verdict]"),
+    ("labels plan", r"\.strata\[(not flagged|flagged),(\w+)\]", r".strata[\1, judged \2]"),
+    ("labels plan", r"\.strata(\[.*?\])\.labels$", r".more\1.value"),
+    ("labels plan", r"\.strata(\[.*?\])\.(answers|labelled|inclusion_probability)$", r".\2\1.value"),
+    ("labels plan", rf"{_PLAN}(answers|labelled|labels|more|reach|shows|by_lot|explained)$", r"\1.\2.value"),
+    ("labels plan", rf"{_PLAN}(minutes|design_effect|correlation)$", r"\1.\2.value"),
+    ("labels plan", rf"{_PLAN}share$", r"\1.bad_share.value"),
+    ("labels plan", rf"{_PLAN}correlation_from$", r"\1.correlation.reason"),
+    ("labels plan", rf"{_PLAN}extras$", r"\1.about.counts.extras"),
+    ("labels plan", rf"{_PLAN}question$", r"\1.about.grade"),
+    ("labels plan", rf"{_PLAN}name$", r"\1.about.where.query_type"),
+    ("labels plan", rf"{_PLAN}conditions", r"\1.about.where.conditions"),
 )
 
 MOVED: Sequence[Known] = (
+    Known("labels rate", r"^bad_answers\b.*\.(low|high)$", "its bounds, where few answers have no label", added=True),
+    Known(
+        "labels plan.* --for versions", r"\.about\.counts\.extras$", "a comparison of versions to come counts no labels"
+    ),
     Known(
         "agreement|labels rate|compare judges|trends --.*--corrected|stats",
-        r"(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
+        r"^(agreement|kappa|ac1|sensitivity|specificity|precision|f1|macro_recall|mcc)(\[.*\])?\.(low|high)$"
+        r"|(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
         "labels that are all alike in a stratum count with their own degrees of freedom, so no interval is too wide",
         narrower=True,
     ),
     Known(
         "(agreement|labels rate) --judge-version track_a_deberta.* --by generator",
-        r"^slices\[gpt-3\.5-turbo-0613\b.*\.(agreement|accuracy|kappa|mcc|specificity)\.(low|high)$",
+        r"^(slices\[gpt-3\.5-turbo-0613\b.*\.)?(agreement|accuracy|kappa|mcc|specificity)"
+        r"(\[gpt-3\.5-turbo-0613\])?\.(low|high)$",
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
 )
@@ -150,10 +246,45 @@ GONE: Sequence[Known] = (
     ),
     Known("trends .*--before", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
     Known(
+        "labels",
+        r"\.(level|unit|left_out\[\d+\]\[\d\])$",
+        "each interval of a row is a 95 % interval; the docs name units",
+    ),
+    Known("labels rate", r"judge_version\.fingerprint$", "the title of a version tells it apart"),
+    Known("labels rate", r"^slices\[.*\]\.(grade|target|is_random|extras|groups|strata\[.*)", "slices have rows alone"),
+    Known(
+        "labels calibrate",
+        r"^(is_worse|has_wrong_form|meaning\[\d\]\[0\])$",
+        "codes of headline and caveats; names of slices",
+    ),
+    Known("labels calibrate", r"^after\[", "a map that predicts people worse has no curve"),
+    Known("labels rate", r"^bounds\b", "the interval of a share without a value, where few answers have no label"),
+    Known("labels calibrate", r"^score_map\.how$|^brier_change\.n$", "a map that cannot be made has no rows"),
+    Known("labels rate.* --labels-from", r"^(people_alpha|labels)\.", "the labels are those of other answers"),
+    Known("agreement", r"^notes\[", "the codes of caveats are new"),
+    Known(
+        "labels stand",
+        r"\.test\.threshold$|^(delta|agreement_wanted|confident)$",
+        "the option, or the figure no_review",
+    ),
+    Known("labels", r"\.method$", "a row names no method; docs/methods names it"),
+    Known("labels rate", r"\bwarnings\[", "the codes of caveats are new"),
+    Known("labels rate", r"^slices\[.*\]\.left_out\.|(^|\.)name$", "about names what the whole result leaves out"),
+    Known("labels rate", r"\bto_label\.", "the next step of a slice is no row; that of all answers is in next"),
+    Known("labels plan", r"\.(target|enough|is_rough|seconds_per_review)$", "the headline says it, and the option"),
+    Known("labels plan .*--by", r"conditions\[0\]$", "about names the query type"),
+    Known("labels threshold", r"\babout\.left_out\.", "each query type has its own"),
+    Known(
+        "labels threshold",
+        r"(^|\.)(is_kept|label_differs|decides_verdicts)$|^in_force\.",
+        "codes of headline and caveats",
+    ),
+    Known("labels plan", r"\.strata\[.*\]\.(picked|verdict)$", "the name of the slice says it"),
+    Known(
         "agreement|labels rate",
-        r"\.?(scott_pi|weighted_f1|ac2|linear_kappa|mean_linear_kappa|auprc|pooled_agreement|agreement_without_ties"
+        r"\.?((graded_)?scott_pi|weighted_f1|ac2|linear_kappa|mean_linear_kappa|auprc|pooled_agreement|agreement_without_ties"
         r"|(kappa|accuracy)_[ab]_first|(upper|lower)_limit|(pearson|spearman|kendall)_(within|between)"
-        r"|icc_(consistency|agreement|agreement_mean)|mean_(kappa|weighted_kappa|pearson|spearman|kendall))\.",
+        r"|icc_(consistency|agreement|agreement_mean)|mean_(kappa|weighted_kappa|pearson|spearman|kendall))(\[.*\])?\.",
         "no page shows this statistic first, and no published figure needs it",
     ),
     Known(
@@ -447,9 +578,9 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
     elif isinstance(tree, list):
         for name, row in zip(names_of(tree), tree, strict=True):
             if isinstance(row, dict) and "figure" in row:
-                of_result = path.removesuffix("rows") if path.startswith("rankings") else ""
-                of_slice = f"[{row['slice']}]" if row.get("slice") else ""
-                yield from leaves(row, f"{of_result}{row['figure']}{of_slice}")
+                of_slice = "" if row["slice"] is None else f"[{row['slice']}]"
+                result = f"{path.rpartition('.')[0]}." if "." in path else ""
+                yield from leaves(row, f"{result}{row['figure']}{of_slice}")
             else:
                 yield from leaves(row, f"{path}[{name}]")
     elif tree is None or isinstance(tree, int | float) or (isinstance(tree, str) and " " not in tree):
@@ -459,8 +590,10 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
 def names_of(rows: Sequence[object]) -> list[str]:
     """Return a name for each row of a list: what the row is about, if that tells all rows apart, else its number."""
     names = [
-        ",".join(str(row[key]) for key in ABOUT if not isinstance(row.get(key), dict | list | None))
-        for row in ({**each, **each.get("about", {})} for each in rows if isinstance(each, dict))
+        ",".join(str(about[key]) for key in ABOUT if not isinstance(about.get(key), dict | list | None))
+        for row in rows
+        if isinstance(row, dict)
+        for about in [row.get("about", {}).get("where") or {**row, **row.get("about", {})}]
     ]
     return names if len(set(names)) == len(rows) else [str(number) for number in range(len(rows))]
 

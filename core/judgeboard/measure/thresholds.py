@@ -116,6 +116,13 @@ KEPT = frozenset({"threshold_keep", "threshold_cheapest"})
 """The headlines of results that advise the threshold in force alone."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdResult(Result):
+    """A threshold beside the one in force. ``curve``: what twenty thresholds do on all labels, fewest flags first."""
+
+    curve: tuple[AtThreshold, ...] = ()
+
+
 def advised_setting(result: Result) -> float | None:
     """Return the value that a result advises for the setting low_groundedness; None if it advises no other one."""
     return result.figure("low_groundedness", CHOSEN).value if result.headline.code in ADVISED else None
@@ -123,7 +130,7 @@ def advised_setting(result: Result) -> float | None:
 
 def measure_threshold(
     connection: Connection, goal: Goal, *, by_query_type: bool = False, judge_version: int | str | None = None
-) -> tuple[Result, ...]:
+) -> tuple[ThresholdResult, ...]:
     """Return the threshold on groundedness that reaches a goal, and what it does; ``by_query_type``, one for each type.
 
     Half of the evidence groups chooses the threshold, the other half reports. The slices of a result are `CHOSEN`,
@@ -134,7 +141,7 @@ def measure_threshold(
     return threshold_result(sample, goal, by_query_type=by_query_type)
 
 
-def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> tuple[Result, ...]:
+def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = False) -> tuple[ThresholdResult, ...]:
     """Return the same as `measure_threshold` from a sample that was loaded with ``flags``."""
     types: list[str | None] = [None]
     if by_query_type:
@@ -155,15 +162,7 @@ def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | No
     return figures.at(low_groundedness, threshold)
 
 
-def trade_off(sample: ScoredSample, query_type: str | None = None) -> tuple[AtThreshold, ...]:
-    """Return what twenty thresholds for a query type do on all labels, the highest badness first."""
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
-    figures, grid = ThresholdFigures(labels, judged), score_grid(judged.badness)
-    places = np.unique(np.linspace(0, len(grid) - 1, CURVE).astype(np.int64))
-    return tuple(figures.at(setting_of(each, judged.badness), each) for each in grid[places].tolist())
-
-
-def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]) -> Result:
+def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]) -> ThresholdResult:
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
     # A precision is tested on the labels that have equal chances among the answers at or above a threshold; a false
@@ -186,19 +185,26 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
         left_out=left_out,
     )
     if sample.gap is not None:
-        return Result(
+        return ThresholdResult(
             about=about, headline=note("not_available", why=sample.gap.missing), rows=(), next=(sample.gap.next_note,)
         )
     if not labels.bad.any() or not half.n:
         code = "threshold_no_label_chooses" if labels.bad.any() else "threshold_no_bad_label"
-        return Result(about=about, headline=note(code), rows=())
+        return ThresholdResult(about=about, headline=note(code), rows=())
     in_force = of_all.in_force(sample.cuts.of(query_type or ""), sample.cuts)
     held_out = other.of_flags(in_force.low_groundedness, other.labels.flagged, judged.flagged, in_force.excused)
     rows = [*held_out.rows(HELD_OUT), *in_force.rows(IN_FORCE)]
     caveats = _caveats(sample, in_force)
     if of_all.missing:
         caveats.append(note("threshold_part_too_small", labels=of_all.missing))
-    result = Result(about=about, headline=note("threshold_cheapest", now=_today(sample, query_type)), rows=tuple(rows))
+    places = score_grid(judged.badness)
+    places = places[np.unique(np.linspace(0, len(places) - 1, CURVE).astype(np.int64))]
+    result = ThresholdResult(
+        about=about,
+        headline=note("threshold_cheapest", now=_today(sample, query_type)),
+        rows=tuple(rows),
+        curve=tuple(of_all.at(setting_of(each, judged.badness), each) for each in places.tolist()),
+    )
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
     grid = score_grid(sample.judged.badness if goal.aim == "cost" else judged.badness)
     # The threshold in force is tested too, so that no other one with nearly the same flags takes its place.
@@ -369,12 +375,12 @@ def _design_effect(goal: Goal, half: ScoredLabels) -> float:
 
 def _cheapest(
     goal: Goal,
-    result: Result,
+    result: ThresholdResult,
     threshold: float,
     other: ThresholdFigures,
     sample: ScoredSample,
     query_type: str | None,
-) -> Result:
+) -> ThresholdResult:
     """Return the cheapest ``threshold`` of one half of the labels, and whether the ``other`` half shows that it is."""
     judged = other.judged
     if np.array_equal(judged.rule_badness >= threshold, judged.flagged):

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
-from judgeboard.judges.kinds import JUDGES
 from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings, naming
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import kept_while_reading
@@ -116,6 +115,8 @@ def check_primary_judge(connection: Connection | None, *new: str) -> None:
     version in the database, or if it is among the ``new`` ones. Before the first judge, each kind is a name too.
     ``connection`` is None where there is no database yet.
     """
+    from judgeboard.judges.kinds import JUDGES  # loads slowly: not for commands that only read
+
     settings = load_settings() if connection is None else settings_in_force(connection)
     name = settings.primary_judge
     if name is None or settings.origin(PRIMARY_JUDGE) == "stored":

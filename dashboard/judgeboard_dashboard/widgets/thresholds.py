@@ -7,7 +7,6 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.calibration import measure_calibration
-from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.scored_labels import ScoredSample, load_sample
@@ -16,10 +15,10 @@ from judgeboard.measure.thresholds import (
     IN_FORCE,
     Aim,
     Goal,
+    ThresholdResult,
     advised_setting,
     replayed,
     threshold_result,
-    trade_off,
     verdicts_note,
 )
 from judgeboard.reports.agreement import calibration_table
@@ -101,7 +100,7 @@ def threshold_search() -> None:
         _trade_off(sample, goal, measured)
 
 
-def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, Result]) -> None:
+def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdResult]) -> None:
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
     with st.container(key="trade_off_fields", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -115,7 +114,7 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, Result]) -> 
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
-    at, curve, judged = replayed(sample, tried, query_type), trade_off(sample, query_type), about.counts["judged"]
+    at, curve, judged = replayed(sample, tried, query_type), results[name].curve, about.counts["judged"]
     lines = {"in force": results[name].figure("flagged", IN_FORCE).value or 0.0, "this threshold": at.flags / judged}
     figure(
         lambda: trade_off_chart(curve, judged, lines),
