@@ -113,6 +113,11 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("compare (pairs|judges)", r"^(rankings.*)\.models(\[[^]]*\])\.(\w+)\.", r"\1.\3\2."),
     ("compare (pairs|judges)", r"^(rankings[^.]*)\.correlations\.", r"\1."),
     ("compare (pairs|judges)", r"^(rankings[^.]*)\.(pairs|left_out)$", r"\1.about.counts.\2"),
+    (
+        "compare (pairs|judges .*--unit pairs)",
+        rf"^((?!rankings)\w+(?:\[[^]]*\])?)\.{_KEY}",
+        r"aspects[overall,query_type].\1.\2",
+    ),
     ("trends", r"^lines\[([^]]*)\]\.before\.", r"bad_before[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.after\.", r"bad_since[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.change\.change\.", r"change[\1]."),
