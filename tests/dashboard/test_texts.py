@@ -7,7 +7,7 @@ import streamlit as st
 
 from judgeboard.formats.output import Column, Table
 from judgeboard_dashboard.widgets.tables import table_frame
-from judgeboard_dashboard.widgets.texts import bold_numbers
+from judgeboard_dashboard.widgets.texts import numbers
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ from judgeboard_dashboard.widgets.texts import bold_numbers
     ],
 )
 def test_a_digit_inside_a_name_or_a_date_is_no_number(said: str, bold: list[str]) -> None:
-    assert re.findall(r"<b[^>]*>(.*?)</b>", bold_numbers(said)) == bold
+    assert re.findall(r"<b[^>]*>(.*?)</b>", numbers(said)) == bold
 
 
 def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
-    assert bold_numbers("always on 49 % of 300") == 'always on <b class="jb-whole">49 %</b> of <b>300</b>'
+    assert numbers("always on 49 % of 300") == 'always on <b class="jb-whole">49 %</b> of <b>300</b>'
 
 
 def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:

@@ -128,8 +128,8 @@ def sentence(text: str, *, lead: str = "") -> None:
     """Show the sentence at the top of a page, if there is one. Its ``lead`` is bold; without one, its numbers are."""
     if not (text or lead):
         return
-    body = [commands(text)] if lead else [bold_numbers(text)]
-    show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
+    body = numbers(text, "span" if lead else "b")
+    show(tag("div", tag("b", lead) if lead else None, " " if lead else None, body, cls="jb-say jb-wide"))
 
 
 def heading(text: str) -> None:
@@ -176,14 +176,14 @@ def with_database(command: str) -> str:
     return with_db(command, url.database if url.get_backend_name() == "sqlite" else url.render_as_string())
 
 
-def bold_numbers(text: str) -> Html:
-    """Return a sentence with bold numbers. If it has a command, its numbers are not bold."""
+def numbers(text: str, element: str = "b") -> Html:
+    """Return a sentence whose numbers are elements, by default bold. If it has a command, they are none."""
     if "`" in text:
         return commands(text)
     parts = _NUMBER.split(text)
     return join(
         # jb-whole keeps "79 %" and "1 in 4" on one line
-        tag("b", part, cls="jb-whole" if " " in part else None) if place % 2 else part
+        tag(element, part, cls="jb-whole" if " " in part else None) if place % 2 else part
         for place, part in enumerate(parts)
     )
 
