@@ -11,8 +11,6 @@ from judgeboard.domain import Label
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.measure.ratings import PairSource, person_grades
 from judgeboard.settings.model import Cuts
-from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
@@ -62,8 +60,7 @@ class Compared:
 class Comparison:
     """All pairs in order of interest, and their counts.
 
-    ``compared`` pairs have both sides; people graded ``graded`` of them. ``p`` is the exact two-sided p-value of
-    McNemar's test that old and new verdicts are right equally often on the graded pairs.
+    ``compared`` pairs have both sides; people graded ``graded`` of them.
     """
 
     rows: tuple[Compared, ...]
@@ -73,7 +70,6 @@ class Comparison:
     graded: int
     old_right: int
     new_right: int
-    p: float | None
 
 
 def side_of(label: str | None, groundedness: float | None, cut: float) -> Side | None:
@@ -95,8 +91,6 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
     graded = [row for row in both if row.people is not None]
     old_right = sum(row.old_side is row.people for row in graded)
     new_right = sum(row.new_side is row.people for row in graded)
-    flips = [row for row in graded if row.flip is not None]
-    only_old = sum(row.old_side is row.people for row in flips)
     return Comparison(
         tuple(sorted(rows, key=lambda row: (row.flip is None, -abs(row.change or 0.0), row.pair.response_id))),
         len(both),
@@ -105,7 +99,6 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
         len(graded),
         old_right,
         new_right,
-        mcnemar(only_old, len(flips) - only_old) if graded else None,
     )
 
 
@@ -122,11 +115,9 @@ def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
     else:
         ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
         start = f"{changed:,} of {counted(n, 'verdict')} changed: {ways}."
-    if comparison.graded == 0 or comparison.p is None:
+    if comparison.graded == 0:
         return f"{start} People graded none of them."
     right = f"{new} is right on {comparison.new_right:,}, {old} on {comparison.old_right:,}"
-    if comparison.graded >= MIN_PAIRS:
-        right += f" (McNemar p {'under 0.001' if comparison.p < 0.001 else format(comparison.p, '.2g')})"
     return f"{start} Of the {comparison.graded:,} that people graded, {right}."
 
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from judgeboard.errors import BadInput
+from judgeboard.measure.result import Result
 from judgeboard.measure.samples import judging_version
+from judgeboard.measure.versus import compare_versions
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import pairs_of_versions, versions_with_verdicts
 from judgeboard.store.verdicts import count_verdicts
@@ -10,7 +13,7 @@ from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.texts import sentence
+from judgeboard_dashboard.widgets.texts import caption, sentence
 from judgeboard_dashboard.widgets.verdict_changes import requested, show_changes
 
 PAGE = "verdicts"
@@ -37,6 +40,10 @@ def verdicts() -> None:
         verdicts = count_verdicts(connection, old.id)
     if not requested(f"{old.id}_{new.id}", verdicts, f"of {old.title} with those of {new.title}"):
         return
+    contrast = _contrast(old, new)
+    if contrast is not None:
+        sentence(contrast.sentence)
+        caption(*(each.text for each in contrast.next))
     titles = {version.id: version.title for version in judged}
     shown = show_changes(
         lambda connection: pairs_of_versions(connection, old.id, new.id),
@@ -46,6 +53,15 @@ def verdicts() -> None:
     )
     if not shown.comparison.rows:
         sentence(f"No answer was judged by both {old.title} and {new.title}.")
+
+
+def _contrast(old: StoredVersion, new: StoredVersion) -> Result | None:
+    """Return which version is right more often; None for a person from whom answers are hidden."""
+    try:
+        with reading() as connection:
+            return compare_versions(connection, old.id, new.id)
+    except BadInput:
+        return None
 
 
 def _by_title(versions: Sequence[StoredVersion], first: StoredVersion) -> dict[str, StoredVersion]:

@@ -119,7 +119,7 @@ _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 # in dates do not count.
 _NUMBER = re.compile(
     rf"(?<!{_MONTH} )(?!\d+ {_MONTH}\b)"
-    r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
+    r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
 )
 

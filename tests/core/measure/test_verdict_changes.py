@@ -90,7 +90,6 @@ def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
         comparison = comparison_page(connection, pairs_of_versions(connection, old.id, new.id)).comparison
     assert (comparison.compared, comparison.now_good, comparison.now_bad) == (10, 8, 0)
     assert (comparison.graded, comparison.old_right, comparison.new_right) == (9, 2, 8)
-    assert comparison.p == pytest.approx(2 * (1 + 8) / 2**8)  # 7 against 1, the exact binomial
 
 
 @on_sqlite
@@ -162,7 +161,7 @@ def pair(response_id: int, old: float | None, new: float | None) -> VerdictPair:
     return VerdictPair(response_id, "QA", *said)
 
 
-def test_the_sentence_names_both_and_the_chance_from_ten_graded_on() -> None:
+def test_the_sentence_names_both_versions() -> None:
     def said(pairs: list[VerdictPair], people: dict[int, Side]) -> str:
         return comparison_sentence(compare(pairs, people, Cuts(0.5)), "rag v3", "rag v4")
 
@@ -173,8 +172,4 @@ def test_the_sentence_names_both_and_the_chance_from_ten_graded_on() -> None:
     assert said([pair(1, 0.8, 0.1), pair(2, 0.1, 0.8)], {1: Side.GOOD}) == (
         "2 of 2 verdicts changed: 1 from bad to good, 1 from good to bad. "
         "Of the 1 that people graded, rag v4 is right on 0, rag v3 on 1."
-    )
-    ten = [pair(each, 0.1, 0.9) for each in range(10)]
-    assert said(ten, dict.fromkeys(range(10), Side.GOOD)).endswith(
-        "Of the 10 that people graded, rag v4 is right on 10, rag v3 on 0 (McNemar p 0.002)."
     )

@@ -18,8 +18,9 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
 
     app = open_page("verdicts", new=new.title)
     assert [field.value for field in app.selectbox] == [old.title, new.title]
-    (sentence,) = texts(app, "jb-say")
-    assert sentence.startswith("2 of 3 verdicts changed")
+    contrast, changes = texts(app, "jb-say")
+    assert old.title in contrast
+    assert changes.startswith("2 of 3 verdicts changed")
     (table,) = app.dataframe
     assert list(table.value["Direction"].dropna()) == ["towards people", "away from people"]
 
@@ -29,4 +30,4 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
     assert list(table.value["Direction"]) == ["away from people"]
 
     app = open_page("verdicts", old=old.title, new=other.title)
-    assert texts(app, "jb-say")[0].startswith("None of 1 verdicts") or "did not change" in texts(app, "jb-say")[0]
+    assert "did not change" in texts(app, "jb-say")[1]
