@@ -220,7 +220,7 @@ class Board(AbstractContextManager["Board"]):
                 on_estimate=lambda estimate: _say(estimate.sentence),
             )
         if warning := run_warning(self.store, asked.version.model, summary.run_id):
-            _say(f"warning: {warning}")
+            _say(f"warning: {warning.text}")
         return summary
 
     def answers(self, where: Where = None) -> "DataFrame":

@@ -545,11 +545,13 @@ def test_a_page_of_the_app(added: Copy) -> None:
 
 CHECK = """
 from judgeboard.health.record import Check, JudgeRecord, State
+from judgeboard.measure.notes import Note
 from judgeboard.stats.intervals import share_intervals
 
 
 def haste(record: JudgeRecord) -> Check:
-    return Check("haste", State.WARNING, share_intervals(3, 4)[0], f"{record.version.title} is hasty.", "sleep 1")
+    hasty = Note("hasty", f"{record.version.title} is hasty.", {})
+    return Check("haste", State.WARNING, share_intervals(3, 4)[0], (hasty,), "sleep 1")
 """
 GATE = "from judgeboard.cli.app import run; print(run({words}))"
 
@@ -569,12 +571,12 @@ def test_a_check_of_a_judges_health(added: Copy) -> None:
     added.commands(f"import {rows(added)}", "judge --judge lexical")
     gate = ["test", "health", "lexical", "--gate"]
     command, as_json = (added.run(GATE.format(words=[*gate, *more])) for more in ([], ["--json"]))
-    assert "warning  haste: lexical v1 is hasty.\n    for more data: sleep 1" in command
+    assert "lexical v1 is hasty.\n    for more data: sleep 1" in command
     assert command.endswith("\n1\n"), "the gate fails"
     check = json.loads(as_json[: as_json.rindex("}") + 1])["checks"][0]
     assert (check["name"], check["state"], check["statistic"]["value"]) == ("haste", "warning", 0.75)
     page = added.run(SHOW.format(name="judges"))
-    for shown in ("(haste", "<b>Haste</b>", "lexical v1 is hasty.", "sleep 1"):
+    for shown in ("Faults: haste", "<b>Haste</b>", "lexical v1 is hasty.", "sleep 1"):
         assert shown in page
 
 

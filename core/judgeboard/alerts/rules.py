@@ -21,6 +21,7 @@ from judgeboard.alerts.levels import (
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.trend_figures import MEASURES, find_criterion
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.settings.fields import Text
@@ -189,7 +190,7 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
 def _check_settings(rule: NewAlertRule) -> None:
     """Raise BadInput if this process could not send the messages of a rule, MissingSetting if a variable is not set.
 
-    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_words`.
+    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_webhooks`.
     """
     for destination in rule.destinations:
         try:
@@ -201,14 +202,11 @@ def _check_settings(rule: NewAlertRule) -> None:
             raise BadInput(f"to: {destination}: {unusable}") from None
 
 
-def unset_words(destinations: Iterable[str]) -> str | None:
+def unset_webhooks(destinations: Iterable[str]) -> Note | None:
     """Return which variables of webhooks are not set for this process; None if all are."""
     known = (destination_of(each) for each in destinations)
     unset = [each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)]
-    if not unset:
-        return None
-    start = f"The environment variable {unset[0]} is" if len(unset) == 1 else f"{', '.join(unset)} are"
-    return f"{start} not set here: no message is sent unless the worker has {'it' if len(unset) == 1 else 'them'}."
+    return note("unset_webhooks", variables=unset) if unset else None
 
 
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from judgeboard.errors import AddressUnknown, OtherHost
     from judgeboard.judges.judge import AskedJudge, JudgeKeywords
     from judgeboard.llm.asking import Generator
+    from judgeboard.measure.notes import Note
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.store.engine import Store
 
@@ -274,9 +275,9 @@ def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "
         raise address_unknown(error) from None
 
 
-def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
+def warned(warnings: Iterable["Note | None"]) -> dict[str, list[str]]:
     """Print warnings to stderr, and return them for the JSON output."""
-    known = [warning for warning in warnings if warning]
+    known = [warning.text for warning in warnings if warning is not None]
     for warning in known:
         options.echo(f"warning: {warning}", err=True)
     return {"warnings": known}

@@ -60,16 +60,14 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
 
 def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
-    from judgeboard.health.report import check_words, health_sentence
+    from judgeboard.health.report import check_words, figure_words, health_notes
 
-    yield health_sentence(report)
+    yield " ".join(each.text for each in health_notes(report))
     order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
     for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
-        name = check_words(check)
-        if not check.applies:
-            yield f"-  {name}: {check.sentence}"
-            continue
-        yield f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"
-        if check.state is not State.OK and check.command:
+        name = ", ".join(filter(None, (check_words(check), figure_words(check))))
+        state = check.state.value.replace("_", " ") if check.applies else "does not apply"
+        yield f"{state}  {name}: {check.sentence}"
+        if check.applies and check.state is not State.OK and check.command:
             purpose = "to measure it" if check.state is State.NOT_MEASURED else "for more data"
             yield f"    {purpose}: {options.completed(check.command)}"

@@ -263,7 +263,7 @@ def add_alert(
     Addresses of webhooks are secret, so they are not stored: a rule names the environment variable that has the
     address. Workers evaluate the rules every minute.
     """
-    from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
+    from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_webhooks
 
     store = options.open_store(create=True)
     written = WrittenRule(
@@ -282,7 +282,7 @@ def add_alert(
         quiet=quiet,
     )
     added = add_alert_rule(store, written, options.actor())
-    _show(store, "alert", added, warned([unset_words(to)]))
+    _show(store, "alert", added, warned([unset_webhooks(to)]))
     options.suggest("rule", "test", added)
 
 

@@ -2,19 +2,20 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
-from judgeboard.domain import COMBINED_KINDS, JURY, PAIRWISE, RECORDED, REPEATS, Status
+from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, calls_host
+from judgeboard.measure.notes import Note, note
 from judgeboard.runs.judging import judge_options
-from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
+from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.pair_orders import ONE_ORDER
 from judgeboard.stats.proportions import ratio_of_totals, share
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.text import counted
 
 _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 
@@ -86,39 +87,32 @@ def unusable(record: JudgeRecord) -> Check:
     """
     asked = sum(record.asked.values())
     if asked < LEAST:
-        why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."
-        return not_measured("unusable", why, judge_answers(record), asked)
+        return not_measured("unusable", judge_answers(record), note("few_calls", n=asked, least=LEAST), n=asked)
     failed = Counter({status: n for status, n in record.asked.items() if status != Status.OK.value})
     failed += Counter(ties=record.ties)
     failed[Status.UNPARSABLE.value] -= record.ties
     without = share_intervals(failed.total(), asked)[0]
     warns = surely_above(without, HARMLESS)
-    parts = ", ".join(f"{n:,} {'tie' if (why, n) == ('ties', 1) else why}" for why, n in sorted(failed.items()) if n)
-    replies = "verdicts" if record.version.kind in COMBINED_KINDS else "replies"
-    sentence = f"{failed.total():,} of {asked:,} {replies} are unusable"
-    sentence += f": {parts}." if parts else "."
+    kinds = [f"{name} {n:,}" for name, n in sorted(failed.items()) if n]
+    notes = [note("unusable_kinds", kinds=kinds) if kinds else note("all_usable")]
     if warns:
-        sentence += " Missing verdicts are seldom missing at random."
-    mended = share_intervals(record.mended, asked)[0]
+        notes.append(note("missing_not_at_random"))
+    also = {}
     if record.mended:
-        sentence += f" {percent(record.mended / asked)} of the replies were mended."
-    sentence += _without_groundedness(record)
+        also["mended"] = share_intervals(record.mended, asked)[0]
+        notes.append(note("mended", share=record.mended / asked))
+    notes += _without_groundedness(record)
     command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
-    also = {"mended": mended} if record.mended else {}
-    return Check("unusable", state_of(warns=warns), without, sentence, command, share=True, also=also)
+    return Check("unusable", state_of(warns=warns), without, tuple(notes), command, share=True, also=also)
 
 
-def _without_groundedness(record: JudgeRecord) -> str:
-    """Return how many judged answers have no verdict, because they have other scores only; "" if none."""
+def _without_groundedness(record: JudgeRecord) -> Iterator[Note]:
+    """Yield how many judged answers have no verdict, because they have other scores only."""
     scores = record.scored.scores
-    if not {"groundedness", "label"} <= scores.keys():
-        return ""
-    without = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
-    n = int(without.sum())
-    if n in {0, len(without)}:  # a judge of quality alone gives no groundedness at all
-        return ""
-    have = "has" if n == 1 else "have"
-    return f" {n:,} of {len(without):,} judged answers {have} neither groundedness nor a label, so no verdict."
+    if {"groundedness", "label"} <= scores.keys():
+        without = np.isnan(scores["groundedness"]) & np.isnan(scores["label"])
+        if without.any() and not without.all():  # a judge of quality alone gives no groundedness at all
+            yield note("without_groundedness", n=int(without.sum()), judged=len(without))
 
 
 def cost(record: JudgeRecord) -> Check:
@@ -126,18 +120,15 @@ def cost(record: JudgeRecord) -> Check:
     command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
     ratio = ratio_of_totals(record.costs)
     if ratio.value is None and record.version.kind == RECORDED:
-        return not_applicable("cost", "recorded verdicts have no cost", "recorded verdicts have no cost.")
+        return not_applicable("cost", note("recorded_without_cost"))
     if ratio.value is None:
-        why = "No answer has both costs: the generator's cost from the log, and the judge's cost from its price."
-        return not_measured("cost", why, command, record.costs.n)
-    sentence = f"Judging costs {percent_words(ratio)} of the cost of the answers (n = {ratio.n:,})"
+        return not_measured("cost", command, note("no_costs"), n=record.costs.n)
+    finding = note("cost")
     if ratio.value > MOST:
-        sentence += ". That is more than the answers. Judge a sample, or use a cheaper judge."
+        finding = note("cost_above_answers")
     elif ratio.value > BUDGET:
-        sentence += f". That is above the usual {percent(BUDGET)}."
-    else:
-        sentence += "."
-    return Check("cost", state_of(warns=ratio.value > MOST), ratio, sentence, command, share=True)
+        finding = note("cost_above_usual", usual=BUDGET)
+    return Check("cost", state_of(warns=ratio.value > MOST), ratio, (finding,), command, share=True)
 
 
 SOUND = 0.9
@@ -153,31 +144,26 @@ def self_consistency(record: JudgeRecord) -> Check:
     """
     n = len(record.repeats.same)
     if not calls_host(record.version.kind):
-        sentence = f"{record.version.title} is deterministic."
-        return not_applicable("self_consistency", "it is deterministic", sentence, share=True, n=n)
+        return not_applicable("self_consistency", note("deterministic", judge=record.version.title), share=True, n=n)
     if record.version.kind == JURY:
-        sentence = f"{record.version.title} makes no calls: it combines the verdicts of its members."
-        return not_applicable("self_consistency", "it makes no calls", sentence, share=True, n=n)
+        return not_applicable("self_consistency", note("jury_asks_nobody", judge=record.version.title), share=True, n=n)
     recorded = record.version.kind == RECORDED
     command = "judgeboard import FILE --kind repeats" if recorded else judge_answers(record, "--repeats 3")
     if n < LEAST:
-        why = f"Too few answers with repeats (n = {n:,}, at least {LEAST} needed)."
-        return not_measured("self_consistency", why, command, n)
+        return not_measured("self_consistency", command, note("few_repeated", n=n, least=LEAST), n=n)
     estimate = share(record.repeats.same, record.repeats.groups)
     warns = surely_below(estimate, SOUND)
     temperature = record.version.params.get("temperature")
-    at = "" if temperature is None else f" at temperature {temperature:g}"
-    answers = f"{percent_words(estimate)} of {counted(n, 'answer')}"
-    sentence = f"Repeats{at} give the same {record.repeats.measure} on {answers}."
+    notes = [note("equal_repeats", measure=record.repeats.measure)]
     if record.repeats.incomplete:
-        sentence += f" Left out: {counted(record.repeats.incomplete, 'answer')} without a value in every repeat."
-    if temperature == 0:
-        sentence += " At temperature 0 this measures the server more than the judge."
+        notes.append(note("incomplete_repeats", n=record.repeats.incomplete))
+    if temperature is not None:
+        notes.append(note("temperature", temperature=temperature) if temperature else note("temperature_zero"))
     if warns:
-        sentence += " A single verdict is not reliable. Combine several repeats, or use a jury."
+        notes.append(note("single_verdict_unreliable"))
     unstable = tuple(record.repeats.response_ids[~record.repeats.same].tolist())
     state = state_of(warns=warns)
-    return Check("self_consistency", state, estimate, sentence, command, share=True, response_ids=unstable)
+    return Check("self_consistency", state, estimate, tuple(notes), command, share=True, response_ids=unstable)
 
 
 LEAST_PAIRS = 30
@@ -192,33 +178,26 @@ def position(record: JudgeRecord) -> Check:
     count; the interval resamples questions. If there are several aspects, the most biased one is shown.
     """
     if record.version.kind == JURY:
-        sentence = f"{record.version.title} compares no pairs. Check its members instead."
-        return not_applicable("position", "it compares no pairs", sentence, share=True)
+        return not_applicable("position", note("jury_compares_no_pairs", judge=record.version.title), share=True)
     if not calls_host(record.version.kind):
-        sentence = f"{record.version.title} calls no model, so the order of the answers has no influence."
-        return not_applicable("position", "it compares no pairs", sentence, share=True)
+        return not_applicable("position", note("calls_no_model", judge=record.version.title), share=True)
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
     if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):
-        why = "It compared the pairs in one order only, so position bias cannot be measured."
-        return not_measured("position", why, command)
+        return not_measured("position", command, note("one_order"))
     enough = {aspect: rate for aspect, (rate, n) in rates.items() if n >= LEAST_PAIRS and rate.value is not None}
     if not enough:
         pairs = max((n for _, n in rates.values()), default=0)
-        why = f"Too few pairs compared in both orders (n = {pairs:,}, at least {LEAST_PAIRS} needed)."
+        why = note("few_pairs_in_both_orders", n=pairs, least=LEAST_PAIRS)
         if record.version.kind in JUDGES:
-            why = "It judges one answer at a time. To compare pairs, its model needs a pairwise judge version."
-        return not_measured("position", why, command, pairs)
+            why = note("judges_single_answers")
+        return not_measured("position", command, why, n=pairs)
     aspect = max(enough, key=lambda name: half_widths(enough[name], NO_BIAS))
     rate = enough[aspect]
     first, last = surely_above(rate, NO_BIAS), surely_below(rate, NO_BIAS)
-    on = f" on {aspect}" if len(rates) > 1 else ""
-    bias = "The judge prefers the answer shown first" if first else "The judge prefers the answer shown last"
-    if not first and not last:
-        bias = "No significant position bias"
-    share_of_first = f"{percent_words(rate)} of the verdicts prefer the first answer"
-    sentence = f"{bias}{on}: {share_of_first} (ties excluded, {counted(rates[aspect][1], 'pair')})."
-    return Check("position", state_of(warns=first or last), rate, sentence, command, share=True)
+    code = "prefers_first" if first else "prefers_last" if last else "no_position_bias"
+    finding = note(code, aspect=aspect, pairs=rates[aspect][1])
+    return Check("position", state_of(warns=first or last), rate, (finding,), command, share=True)
 
 
 def _command(record: JudgeRecord) -> str:

@@ -1,6 +1,7 @@
 """The judge's model compared with the models that it judges: family, self-enhancement, size."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 import numpy as np
 
@@ -11,20 +12,19 @@ from judgeboard.health.record import (
     Check,
     GradedAnswers,
     JudgeRecord,
-    effect_words,
     not_applicable,
     not_measured,
     state_of,
 )
 from judgeboard.judges.kinds import calls_host
+from judgeboard.measure.notes import Note, note
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
-from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
+from judgeboard.stats.estimates import MIN_PAIRS, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import difference_of_means
 from judgeboard.store.engine import Readable
 from judgeboard.store.health import generators_of_run
-from judgeboard.text import counted
 
 MOST_NAMED = 3
 
@@ -40,45 +40,36 @@ def family(record: JudgeRecord) -> Check:
     own = record.models.family(judge)
     known = _comparable(judge, record.generators, record.models)
     if own is None and not any(_is_same(judge, model) for model in known):
-        return not_measured("family", f"The family of {judge} is not known.", with_families(record))
+        return not_measured("family", with_families(record), note("family_unknown", model=judge))
     if not known:
-        names = _names(model for model in record.generators if model)
-        return not_measured("family", f"The families of the generators are not known: {names}.", with_families(record))
+        named = [model for model in record.generators if model]
+        return not_measured("family", with_families(record), note("families_unknown", models=_first(named)))
     mine = sum(n for model, n in known.items() if _is_own(judge, model, record.models))
     share = share_intervals(mine, sum(known.values()))[0]
     warning = family_warning(judge, record.generators, record.models)
-    rest = sum(record.generators.values()) - sum(known.values())
-    sentence = warning or f"The model family of {counted(share.n, 'answer')} is known: none is that of {judge} ({own})."
-    sentence += f" The family of {counted(rest, 'more answer')} is not known." if rest else ""
-    return Check("family", state_of(warns=mine > 0), share, sentence, with_families(record), share=True)
+    notes = [warning or note("no_own_family", judge=judge, family=own or judge)]
+    if rest := sum(record.generators.values()) - sum(known.values()):
+        notes.append(note("family_partly_known", answers=rest))
+    return Check("family", state_of(warns=mine > 0), share, tuple(notes), with_families(record), share=True)
 
 
 def family_warning(
     judge_model: str | None, generators: Mapping[str | None, int], models: ModelTable | None = None
-) -> str | None:
-    """Return a warning if the family of a judge's model wrote answers; None if it wrote none or is unknown.
+) -> Note | None:
+    """Return a warning if the family of a judge's model wrote answers, or will write them; None if not, or if unknown.
 
-    ``generators`` counts answers by model. A model that has yet to write its answers has the count 0. A model of an
-    unknown family is compared with itself only.
+    ``generators`` counts answers by model. A model of an unknown family is compared with itself only.
     """
     models = models or model_table(load_settings().families)
-    own = models.family(judge_model)
-    known = _comparable(judge_model, generators, models)
-    own_models = [model for model in known if _is_own(judge_model, model, models)]
-    if not own_models:
+    own_models = [
+        model for model in _comparable(judge_model, generators, models) if _is_own(judge_model, model, models)
+    ]
+    if judge_model is None or not own_models:
         return None
-    answers = sum(known.values())
-    share = sum(known[model] for model in own_models) / answers if answers else 0
-    of_answers = f"{percent(share)} of {counted(answers, 'answer')}"
-    which = of_answers if answers else f"{_names(own_models)} writes the answers"
+    own = models.family(judge_model)
     if own is None:
-        return (
-            f"{judge_model} judges its own answers: {which}. Judges tend to prefer these. Add a judge of another model."
-        )
-    return (
-        f"{judge_model} ({own}) judges its own family: {which}. "
-        "Judges tend to prefer their own family. Add a judge of another family."
-    )
+        return note("judges_own_answers", judge=judge_model)
+    return note("judges_own_family", judge=judge_model, family=own, models=_first(own_models))
 
 
 def _is_same(judge_model: str | None, model: str | None) -> bool:
@@ -100,7 +91,7 @@ def _comparable(judge_model: str | None, generators: Mapping[str | None, int], m
     return {model: n for model, n in generators.items() if model and (by_name or models.family(model) is not None)}
 
 
-def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> str | None:
+def run_warning(store: Readable, judge_model: str | None, run_id: int | None) -> Note | None:
     """Return `family_warning` for the answers that a run judged; None if it judged none."""
     if judge_model is None or run_id is None:
         return None
@@ -120,9 +111,7 @@ def self_enhancement(record: JudgeRecord) -> Check:
         return missing
     own = record.models.family(record.judge_model)
     if own is None:
-        return not_measured(
-            "self_enhancement", f"The family of {record.judge_model} is not known.", with_families(record)
-        )
+        return not_measured("self_enhancement", with_families(record), note("family_unknown", model=record.judge_model))
     most: tuple[str, Estimate] | None = None
     for measure, graded in record.graded.items():
         mine, others = _sides(record, graded, own)
@@ -135,21 +124,15 @@ def self_enhancement(record: JudgeRecord) -> Check:
         groups = grouping(graded.groups[rows], len(distance))
         most = measure, difference_of_means(distance, mine[rows], groups)
     if most is None:
-        needed = f"at least {MIN_PAIRS} of {own} and {MIN_PAIRS} of other known families are needed."
-        why = f"Too few graded answers: {needed}"
-        chosen = [each for each in record.graded.values() if each.same and each.has_chosen]
-        if chosen:
-            why = f"Too few graded answers of a random sample: {chosen[0].too_few_words}, and {needed}"
-        return not_measured("self_enhancement", why, f"{with_families(record)}  # after grading more answers")
+        few = note("few_graded_of_family", least=MIN_PAIRS, family=own)
+        chosen = (each for graded in record.graded.values() if graded.same for each in graded.of_sample)
+        command = f"{with_families(record)}  # after grading more answers"
+        return not_measured("self_enhancement", command, few, *islice(chosen, 1))
     measure, difference = most
     warns = surely_above(difference, 0)
-    verb = "scores" if warns else "does not significantly score"
-    sentence = (
-        f"Compared with people, {record.judge_model} {verb} its own family ({own}) higher than others: {measure} "
-        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}"
-        f"{record.graded[measure].sample_words}."
-    )
-    return Check("self_enhancement", state_of(warns=warns), difference, sentence, with_families(record))
+    finding = note("prefers_own_family" if warns else "own_family_not_preferred", family=own, measure=measure)
+    notes = finding, *record.graded[measure].of_sample
+    return Check("self_enhancement", state_of(warns=warns), difference, notes, with_families(record))
 
 
 def weaker(record: JudgeRecord) -> Check:
@@ -163,30 +146,22 @@ def weaker(record: JudgeRecord) -> Check:
     order = {model: record.models.smaller(judge, model) for model in record.generators if model}
     known = {model: smaller for model, smaller in order.items() if smaller is not None}
     if not known:
-        why = f"The sizes of {judge} and {_names(order)} are not known."
-        return not_measured("weaker", why, with_families(record))
+        return not_measured("weaker", with_families(record), note("sizes_unknown", judge=judge, models=_first(order)))
     n = sum(record.generators[model] for model in known)
     larger = [model for model, smaller in known.items() if smaller]
     share = share_intervals(sum(record.generators[model] for model in larger), n)[0]
-    sentence = f"{judge} is not smaller than the models that wrote the answers (n = {n:,} with known sizes)."
-    if larger:
-        sentence = (
-            f"{judge} is smaller than {_names(larger)}, which wrote {percent(share.value or 0)} of "
-            f"{counted(n, 'answer')}. Let a stronger judge audit it."
-        )
-    return Check("weaker", state_of(warns=bool(larger)), share, sentence, with_families(record), share=True)
+    finding = note("judge_smaller", judge=judge, models=_first(larger)) if larger else note("not_smaller", judge=judge)
+    return Check("weaker", state_of(warns=bool(larger)), share, (finding,), with_families(record), share=True)
 
 
 def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
     """Return a finished check if the judge calls no model or the log names no generator; otherwise None."""
     if not calls_host(record.version.kind) or record.version.kind == JURY:
-        members = " itself. Check its members instead." if record.version.kind == JURY else "."
-        sentence = f"{record.version.title} calls no model{members}"
-        return not_applicable(name, "it calls no model", sentence, share=share)
+        code = "jury_calls_no_model" if record.version.kind == JURY else "calls_no_model"
+        return not_applicable(name, note(code, judge=record.version.title), share=share)
     if any((*record.generators, *graded_models)):
         return None
-    why = "The log does not contain the models that wrote the judged answers."
-    return not_measured(name, why, import_log("generator_model"))
+    return not_measured(name, import_log("generator_model"), note("generators_unknown"))
 
 
 def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolArray, BoolArray]:
@@ -196,7 +171,7 @@ def _sides(record: JudgeRecord, graded: GradedAnswers, own: str) -> tuple[BoolAr
     return is_own[graded.models], (is_known & ~is_own)[graded.models]
 
 
-def _names(models: Iterable[str]) -> str:
+def _first(models: Iterable[str]) -> list[str]:
     listed = sorted(models)
-    more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
-    return ", ".join(listed[:MOST_NAMED]) + more
+    more = len(listed) - MOST_NAMED
+    return listed if more <= 0 else [*listed[:MOST_NAMED], f"{more:,} more"]

@@ -16,6 +16,7 @@ from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
 from judgeboard.measure.all_answers import evenly_sampled
 from judgeboard.measure.choice import GRADES, GradeName
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
@@ -31,7 +32,6 @@ from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.strata import count_log
 from judgeboard.store.verdicts import repeated_answers
-from judgeboard.text import counted
 
 MEASURES = ("groundedness", "quality", "label", "score")
 
@@ -61,21 +61,11 @@ class GradedAnswers:
     graded: int | None = None
 
     @property
-    def has_chosen(self) -> bool:
-        """Whether people graded other answers too, which they chose: figures leave these out."""
-        return self.graded is not None and self.graded > len(self.judge)
-
-    @property
-    def sample_words(self) -> str:
-        """Return ", a random sample; people graded 499"; empty if people chose none."""
-        return f", a random sample; people graded {self.graded or 0:,}" if self.has_chosen else ""
-
-    @property
-    def too_few_words(self) -> str:
-        """Why there are too few of them, if people chose the others."""
-        n = len(self.judge)
-        sample = f"and only {n:,} of them are a random sample" if n else "which are no random sample"
-        return f"people graded {counted(self.graded or 0, 'answer')}, {sample}"
+    def of_sample(self) -> tuple[Note, ...]:
+        """How many of the graded answers are a random sample, if people chose the others."""
+        if self.graded is None or self.graded <= len(self.judge):
+            return ()
+        return (note("only_sampled_grades", graded=self.graded, n=len(self.judge)),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,29 +150,35 @@ class Check:
     """One possible fault of a judge.
 
     ``name`` is a key of ``CHECKS``. ``statistic`` decides the state; with ``share`` it is shown in percent. ``also``
-    has more figures. ``command`` measures the fault or gives more detail. ``response_ids`` are answers that show the
-    fault, clearest first. ``applies`` is False if a judge of this kind cannot have the fault; the state is then ok.
+    has more figures. The first of the ``notes`` is the finding. ``command`` measures the fault or gives more detail.
+    ``response_ids`` are answers that show the fault, clearest first. ``applies`` is False if a judge of this kind
+    cannot have the fault; the state is then ok.
     """
 
     name: str
     state: State
     statistic: Estimate
-    sentence: str
+    notes: tuple[Note, ...]
     command: str | None = None
     share: bool = False
     also: Mapping[str, Estimate] = field(default_factory=dict)
     response_ids: tuple[int, ...] = ()
     applies: bool = True
 
+    @property
+    def sentence(self) -> str:
+        """All notes in words."""
+        return " ".join(each.text for each in self.notes)
 
-def not_measured(name: str, why: str, command: str | None, n: int = 0) -> Check:
-    """Return a check without a figure. ``why`` is a sentence; ``command`` would measure the fault."""
-    return Check(name, State.NOT_MEASURED, unmeasured(n, why.rstrip(".")), why, command)
+
+def not_measured(name: str, command: str | None, *notes: Note, n: int = 0) -> Check:
+    """Return a check without a figure. The first note says why; ``command`` would measure the fault."""
+    return Check(name, State.NOT_MEASURED, unmeasured(n, notes[0].text.rstrip(".")), notes, command)
 
 
-def not_applicable(name: str, why: str, sentence: str, *, share: bool = False, n: int = 0) -> Check:
+def not_applicable(name: str, why: Note, *, share: bool = False, n: int = 0) -> Check:
     """Return a check of a fault that a judge of this kind cannot have."""
-    return Check(name, State.OK, unmeasured(n, why), f"Does not apply: {sentence}", share=share, applies=False)
+    return Check(name, State.OK, unmeasured(n, why.text.rstrip(".")), (why,), share=share, applies=False)
 
 
 def effect_words(estimate: Estimate) -> str:

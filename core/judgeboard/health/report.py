@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.health.calls import LEAST, cost, position, self_consistency, unusable
+from judgeboard.health.calls import cost, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
 from judgeboard.health.record import (
@@ -27,17 +27,17 @@ from judgeboard.health.scores import (
     verbosity,
     verbosity_at_equal_grades,
 )
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.samples import scored_version
 from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.settings.model import load_settings
-from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.estimates import percent_words, with_n
 from judgeboard.store.engine import Readable
 from judgeboard.store.health import not_reached, versions_in_use
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart, answer_starts
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
-from judgeboard.text import counted
 
 _BEFORE_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
     "family": family,
@@ -204,35 +204,22 @@ def check_words(check: Check) -> str:
     return f"{title[0].lower()}{title[1:]}"
 
 
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def figure_words(check: Check) -> str | None:
     """Return for example "58 % [54, 61], n = 400"; None if nothing is measured."""
     estimate = check.statistic
     if estimate.value is None:
         return None
-    words = percent_words(estimate) if check.share else effect_words(estimate)
-    return f"{words}, n = {estimate.n:,}"
+    return with_n(percent_words(estimate) if check.share else effect_words(estimate), estimate.n)
 
 
-def health_sentence(report: HealthReport) -> str:
-    """Return how many of the checks warn, are ok, are not conclusive and are not measured; the others do not apply."""
+def health_notes(report: HealthReport) -> tuple[Note, ...]:
+    """Return which of the checks found faults; checks that do not apply do not count."""
     warnings = report.in_state(State.WARNING)
-    warned, sound, unclear, missing = (
-        len(report.in_state(state)) for state in (State.WARNING, State.OK, State.NOT_CONCLUSIVE, State.NOT_MEASURED)
-    )
-    if not warned + sound + unclear:
-        few = f" ({counted(report.asked, 'call')} so far). Judge more answers, or choose another judge version"
-        return f"{report.judge}: nothing is measured yet{few if report.asked < LEAST else ''}."
-    names = ", ".join(map(check_words, warnings))
-    parts = [
-        f"{warned} {'warns' if warned == 1 else 'warn'} ({names})" if warned else "none warns",
-        f"{sound} {_are(sound)} ok" if sound else "",
-        f"{unclear} {_are(unclear)} not conclusive" if unclear else "",
-        f"{missing} {_are(missing)} not measured yet" if missing else "",
-    ]
-    checks = warned + sound + unclear + missing
-    scope = "The checks do not measure how often it agrees with people."
-    return f"{report.judge}: of {counted(checks, 'check')}, {', '.join(part for part in parts if part)}. {scope}"
+    measured = sum(len(report.in_state(each)) for each in (State.WARNING, State.OK, State.NOT_CONCLUSIVE))
+    if not measured:
+        return (note("health_unknown", judge=report.judge, calls=report.asked),)
+    scope = note("health_scope")
+    if not warnings:
+        return note("no_fault", judge=report.judge, checks=measured), scope
+    faults = [check_words(each) for each in warnings]
+    return note("faults", judge=report.judge, checks=measured, faults=faults), scope

@@ -8,19 +8,18 @@ from judgeboard.health.record import (
     Check,
     JudgeRecord,
     State,
-    effect_words,
     given_by,
     half_widths,
     not_measured,
     state_of,
 )
+from judgeboard.measure.notes import Note, note
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import correlation_within, slope, spearman
 from judgeboard.stats.detection import auroc
-from judgeboard.stats.estimates import percent, surely_above, surely_below, two_decimals
+from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.proportions import LevelUse, level_use
 from judgeboard.store.health import ControlScores
-from judgeboard.text import counted
 
 LEAST = 30
 """Minimum number of scores or answers. Source of the checks and their limits: "LLM-as-Judge", AI Engineering Patterns
@@ -43,31 +42,26 @@ def collapse(record: JudgeRecord) -> Check:
     levels = record.levels[worst]
     use = level_use(levels.counts, levels.possible)
     warns = _collapsed(use)
-    scores, of_measure = ("verdicts", "") if worst == "label" else ("scores", f" of {worst}")
-    sentence = (
-        f"{percent(use.most.value or 0)} of {use.most.n:,} {scores}{of_measure} are {levels.names[use.level]}. "
-        f"The entropy of all {scores} is {two_decimals(use.entropy)} of the maximum for "
-        f"{levels.possible or len(levels.names)} levels. "
-    )
-    sentence += "The judge hardly distinguishes answers." if warns else "The judge uses enough of its scale."
+    code = "scale_collapsed" if warns else "scale_used"
+    notes = [note(code, measure=worst, level=levels.names[use.level], entropy=use.entropy)]
     if not warns:
-        return Check("collapse", State.OK, use.most, sentence, judge_answers(record), share=True)
+        return Check("collapse", State.OK, use.most, tuple(notes), judge_answers(record), share=True)
     controls, command = record.controls.get("other_answer", ControlScores()), None
     judged = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
     if judged >= LEAST:  # nothing more to measure: their check has it
-        sentence += " The checks with control answers show whether it notices bad ones."
+        notes.append(note("controls_show"))
     elif controls.suitable is None or controls.suitable >= LEAST:
-        sentence += " Test it with control answers, whose quality is known."
+        notes.append(note("controls_would_show"))
         command = make_and_judge(record, "other_answer")
-    return Check("collapse", State.WARNING, use.most, sentence, command, share=True)
+    return Check("collapse", State.WARNING, use.most, tuple(notes), command, share=True)
 
 
 def _too_few_scores(record: JudgeRecord, name: str, n: int) -> Check:
     """Return that too few logged answers have a score, with the command that judges more if there are more."""
-    why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
+    why = note("few_scores", n=n, least=LEAST)
     if n and record.judged_all:
-        return not_measured(name, f"{why} It has judged all logged answers: log more.", None, n)
-    return not_measured(name, why, judge_answers(record), n)
+        return not_measured(name, None, why, note("judged_all"), n=n)
+    return not_measured(name, judge_answers(record), why, n=n)
 
 
 def least_even(record: JudgeRecord) -> str | None:
@@ -105,54 +99,43 @@ def verbosity(record: JudgeRecord) -> Check:
     if not defined:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
         if by_measure:  # more of the same does not help
-            return not_measured("verbosity", "All its scores, or all lengths of the answers, are the same.", None, n)
+            return not_measured("verbosity", None, note("length_or_score_constant"), n=n)
         return _too_few_scores(record, "verbosity", n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
     correlation, rise = defined[measure]
     within = _within(record)
-    state, words = _after_grades(correlation, within.get(measure))
-    sentence = (
-        f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
-        f"{counted(correlation.n, 'answer')}."
-    )
+    state, after_grades = _after_grades(correlation, within.get(measure))
+    notes = [note("length_correlation", measure=measure)]
     spans = float(np.ptp(record.scored.lengths[~np.isnan(record.scored.scores[measure] + record.scored.lengths)]))
     if spans >= PER and (_low(rise) > 0 or _high(rise) < 0):
-        sentence += f" The score changes by {rise.value or 0:+.3f} per {PER} characters."
-    if words:
-        sentence += f" {words}"
+        notes.append(note("change_with_length", change=rise.value or 0.0, characters=PER))
+    if after_grades is not None:
+        notes.append(after_grades)
         others = [each for each, same in within.items() if each != measure and half_widths(same, 0) > 1]
         if others:
-            sentence += f" Of {' and '.join(others)}, it is not 0: see the check of a preference for length."
-    return Check(
-        "verbosity",
-        state,
-        correlation,
-        sentence,
-        also={f"per_{PER}_characters": rise},
-    )
+            notes.append(note("others_follow_length", measures=others))
+    return Check("verbosity", state, correlation, tuple(notes), also={f"per_{PER}_characters": rise})
 
 
-def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, str]:
+def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, Note | None]:
     """Return what a correlation with length shows, beside the one ``within`` answers with equal human grades.
 
-    The words are empty if the correlation may be 0.
+    The note is None if the correlation may be 0.
     """
-    at_equal_grades = "" if within is None else f"{effect_words(within)} (n = {within.n:,})"
     if surely_below(correlation, 0):
-        words = "Longer answers score lower. Only grades of people show whether they are worse."
-        is_small = within is not None and _is_small(within)
-        if within is not None:
-            size = f" The interval leaves out a medium one ({MEDIUM:g} or more)." if is_small else ""
-            words = f"At equal human grades the correlation is {at_equal_grades}.{size}"
-        return State.OK if is_small else State.NOT_CONCLUSIVE, words
+        if within is None:
+            return State.NOT_CONCLUSIVE, note("longer_lower")
+        is_small = _is_small(within)
+        return State.OK if is_small else State.NOT_CONCLUSIVE, note(
+            "small_at_equal_grades" if is_small else "at_equal_grades", correlation=within
+        )
     if not surely_above(correlation, 0):
-        return State.OK, ""
+        return State.OK, None
     if within is None or surely_above(within, 0):
-        return State.WARNING, "Longer answers score higher."
+        return State.WARNING, note("longer_higher")
     if _low(within) <= 0 and _high(within) < MEDIUM:  # no rise, or at most a small one
-        return State.OK, "At equal human grades the correlation disappears: longer answers are better here."
-    few = "too few grades to tell whether longer answers are only better"
-    return State.NOT_CONCLUSIVE, f"At equal human grades it is {at_equal_grades}, {few}."
+        return State.OK, note("longer_better")
+    return State.NOT_CONCLUSIVE, note("longer_unclear", correlation=within)
 
 
 MEDIUM = 0.3
@@ -168,41 +151,32 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     if not correlations:
         n = max((each.n for each in _all_within(record).values()), default=0)
         most = max(record.graded.values(), key=lambda each: each.graded or 0, default=None)
-        if n < LEAST and most is not None and most.has_chosen:
-            why = (
-                f"Not shown whether length influences the judge: {most.too_few_words}. At least {LEAST} graded answers "
-                "of a random sample are needed."
-            )
-            return not_measured("verbosity_at_equal_grades", why, "judgeboard serve", n)
-        why = f"Too few answers with equal grades by people (n = {n:,}, at least {LEAST} needed)."
         if n >= LEAST:
-            why = "Among answers with equal grades by people, all scores or all lengths are the same."
-        return not_measured("verbosity_at_equal_grades", why, "judgeboard serve" if n < LEAST else None, n)
+            return not_measured("verbosity_at_equal_grades", None, note("length_or_score_constant"), n=n)
+        why = note("few_equal_grades", n=n, least=LEAST), *(() if most is None else most.of_sample)
+        return not_measured("verbosity_at_equal_grades", "judgeboard serve", *why, n=n)
     measure = max(correlations, key=lambda each: half_widths(correlations[each], 0))
     within = correlations[measure]
     warns = surely_above(within, 0) or surely_below(within, 0)
-    sentence = (
-        f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
-        f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
-    )
+    notes = [note(_direction(within), measure=measure), *record.graded[measure].of_sample]
     if warns:
-        sentence += " The cause may be the length, or what differs with it, for example the query type."
+        notes.append(note("length_or_type"))
     is_unclear = not warns and not _is_small(within)
     state = State.NOT_CONCLUSIVE if is_unclear else state_of(warns=warns)
-    return Check("verbosity_at_equal_grades", state, within, sentence)
+    return Check("verbosity_at_equal_grades", state, within, tuple(notes))
 
 
 def _direction(within: Estimate) -> str:
+    """Return the code of what the correlation among answers with equal grades shows."""
     if surely_above(within, 0):
-        return "Longer answers score higher"
+        return "prefers_longer"
     if surely_below(within, 0):
-        return "Shorter answers score higher"
-    if _low(within) > 0 or (within.high or 0) < 0:
-        which = "Longer" if _low(within) > 0 else "Shorter"
-        return f"{which} answers may score higher (significant at 95 %; this check warns at 99 %)"
-    if not _is_small(within):
-        return "Not shown whether length influences the judge"
-    return "Length has at most a small influence on the judge"
+        return "prefers_shorter"
+    if _low(within) > 0:
+        return "may_prefer_longer"
+    if (within.high or 0) < 0:
+        return "may_prefer_shorter"
+    return "length_hardly_matters" if _is_small(within) else "length_unclear"
 
 
 def _is_small(within: Estimate) -> bool:
@@ -264,20 +238,14 @@ def user_feedback(record: JudgeRecord) -> Check:
         if min(int(down.sum()), int((~down).sum())) >= LEAST_FEEDBACK:
             aurocs[measure] = auroc(scores[rows], down, grouping(feedback.groups[rows], len(down)))
     if not aurocs:
-        why = (
-            f"Too few judged answers with feedback (n = {most:,}): at least {LEAST_FEEDBACK} with negative and "
-            f"{LEAST_FEEDBACK} with positive feedback are needed."
-        )
-        return not_measured("user_feedback", why, import_log("feedback"), most)
+        why = note("few_feedback", n=most, least=LEAST_FEEDBACK)
+        return not_measured("user_feedback", import_log("feedback"), why, n=most)
     # Users may care about any of the scores, so the score that follows their feedback best is used.
     measure = max(aurocs, key=lambda each: aurocs[each].value or 0)
     best = aurocs[measure]
-    figure = f"AUROC of {measure} for negative feedback {effect_words(best)} on {counted(best.n, 'answer')}"
+    state, code = State.NOT_CONCLUSIVE, "users_unclear"
     if surely_below(best, USEFUL):
-        state, sentence = State.WARNING, f"The judge does not agree with users: {figure}."
+        state, code = State.WARNING, "users_disagree"
     elif best.low is not None and best.low > CHANCE:
-        state, sentence = State.OK, f"The judge agrees with users more than by chance: {figure}."
-    else:
-        chance = "" if best.low is None else f" The interval includes chance ({CHANCE:g})."
-        state, sentence = State.NOT_CONCLUSIVE, f"Not shown whether the judge agrees with users: {figure}.{chance}"
-    return Check("user_feedback", state, best, sentence, import_log("feedback"))
+        state, code = State.OK, "users_agree"
+    return Check("user_feedback", state, best, (note(code, measure=measure),), import_log("feedback"))

@@ -349,6 +349,107 @@ WORDS: dict[str, str] = {
     "left_out": "Left out: {reasons:list}.",
     "shortened": "{n:,} of {lines:,} lines are listed: those with the most items. To list all, add --full.",
     "range": "All lines: lowest {lowest:.2}, median {median:.2}, highest {highest:.2}.",
+    # Health of a judge: each check's finding, with its figure beside it, and why it has none
+    "faults": "{judge}: {checks:check} measured. Faults: {faults:list}.",
+    "no_fault": "{judge}: {checks:check} measured, no fault found.",
+    "health_unknown": "{judge}: no check is measured yet ({calls:call} so far). Judge more answers, or choose another "
+    "judge version.",
+    "health_scope": "The checks do not measure how often it agrees with people.",
+    "calls_no_model": "{judge} calls no model.",
+    "jury_calls_no_model": "{judge} calls no model itself. Check its members instead.",
+    "generators_unknown": "The log does not contain the models that wrote the judged answers.",
+    "family_unknown": "The family of {model} is not known.",
+    "families_unknown": "The families of the generators are not known: {models:list}.",
+    "family_partly_known": "The family of {answers:more answer} is not known.",
+    "judges_own_answers": "{judge} judges its own answers. Judges tend to prefer these. Add a judge of another model.",
+    "judges_own_family": "{judge} ({family}) judges its own family: {models:list}. Judges tend to prefer their own "
+    "family. Add a judge of another family.",
+    "no_own_family": "No answer is known to be of the family of {judge} ({family}).",
+    "few_graded_of_family": "Too few graded answers: at least {least} of {family} and {least} of other known families "
+    "are needed.",
+    "only_sampled_grades": "People graded {graded:answer}; only the {n:,} of a random sample count.",
+    "prefers_own_family": "Compared with people, it gives its own family ({family}) higher {measure} than others.",
+    "own_family_not_preferred": "Compared with people, it does not significantly give its own family ({family}) higher "
+    "{measure} than others.",
+    "sizes_unknown": "The sizes of {judge} and {models:list} are not known.",
+    "judge_smaller": "{judge} is smaller than {models:list}. Let a stronger judge audit it.",
+    "not_smaller": "{judge} is not smaller than the models that wrote the answers.",
+    "scale_collapsed": "The most frequent {measure} is {level}, and the entropy is {entropy:.2} of the maximum: the "
+    "judge hardly distinguishes answers.",
+    "scale_used": "The most frequent {measure} is {level}, and the entropy is {entropy:.2} of the maximum: the judge "
+    "uses enough of its scale.",
+    "controls_show": "The checks with control answers show whether it notices bad ones.",
+    "controls_would_show": "Test it with control answers, whose quality is known.",
+    "few_scores": "Too few scores (n = {n:,}, at least {least} needed).",
+    "judged_all": "It has judged all logged answers: log more.",
+    "length_correlation": "Rank correlation of {measure} with the length of the answer.",
+    "length_or_score_constant": "All scores, or all lengths of the answers, are the same.",
+    "change_with_length": "The score changes by {change:+.3f} per {characters} characters.",
+    "others_follow_length": "Of {measures:list}, it is not 0: see the check of a preference for length.",
+    "longer_lower": "Longer answers score lower. Only grades of people show whether they are worse.",
+    "longer_higher": "Longer answers score higher.",
+    "longer_better": "At equal human grades the correlation disappears: longer answers are better here.",
+    "longer_unclear": "At equal human grades it is {correlation:.2} (n = {correlation:n}): too few grades to tell "
+    "whether longer answers are only better.",
+    "at_equal_grades": "At equal human grades the correlation is {correlation:.2} (n = {correlation:n}).",
+    "small_at_equal_grades": "At equal human grades the correlation is at most small: {correlation:.2} "
+    "(n = {correlation:n}).",
+    "few_equal_grades": "Too few answers with equal grades by people (n = {n:,}, at least {least} needed).",
+    "prefers_longer": "Of answers with equal human grades, longer ones score higher: rank correlation with {measure}.",
+    "prefers_shorter": "Of answers with equal human grades, shorter ones score higher: rank correlation with "
+    "{measure}.",
+    "may_prefer_longer": "Of answers with equal human grades, longer ones may score higher on {measure} (significant "
+    "at 95 %; this check warns at 99 %).",
+    "may_prefer_shorter": "Of answers with equal human grades, shorter ones may score higher on {measure} (significant "
+    "at 95 %; this check warns at 99 %).",
+    "length_hardly_matters": "Length has at most a small influence on {measure}, at equal human grades.",
+    "length_unclear": "Not shown whether length influences {measure} at equal human grades.",
+    "length_or_type": "The cause may be the length, or what differs with it, for example the query type.",
+    "few_feedback": "Too few judged answers with feedback (n = {n:,}): at least {least} with negative and {least} with "
+    "positive feedback are needed.",
+    "users_disagree": "The judge does not agree with users: AUROC of {measure} for negative feedback.",
+    "users_agree": "The judge agrees with users more than by chance: AUROC of {measure} for negative feedback.",
+    "users_unclear": "Not shown whether the judge agrees with users: AUROC of {measure} for negative feedback.",
+    "few_calls": "Too few calls (n = {n:,}, at least {least} needed).",
+    "all_usable": "All verdicts are usable.",
+    "unusable_kinds": "Unusable: {kinds:list}.",
+    "missing_not_at_random": "Missing verdicts are seldom missing at random.",
+    "mended": "{share:%} of the replies were mended.",
+    "without_groundedness": "Neither groundedness nor a label, so no verdict: {n:,} of {judged:judged answer}.",
+    "recorded_without_cost": "Recorded verdicts have no cost.",
+    "no_costs": "No answer has both costs: the generator's cost from the log, and the judge's cost from its price.",
+    "cost": "Cost of judging, as a share of the cost of the answers.",
+    "cost_above_usual": "Judging costs more than the usual {usual:%} of the cost of the answers.",
+    "cost_above_answers": "Judging costs more than the answers. Judge a sample, or use a cheaper judge.",
+    "deterministic": "{judge} is deterministic.",
+    "jury_asks_nobody": "{judge} makes no calls: it combines the verdicts of its members.",
+    "few_repeated": "Too few answers with repeats (n = {n:,}, at least {least} needed).",
+    "equal_repeats": "Share of answers on which all repeats give the same {measure}.",
+    "incomplete_repeats": "Left out: {n:answer} without a value in every repeat.",
+    "single_verdict_unreliable": "A single verdict is not reliable. Combine several repeats, or use a jury.",
+    "jury_compares_no_pairs": "{judge} compares no pairs. Check its members instead.",
+    "one_order": "It compared the pairs in one order only, so position bias cannot be measured.",
+    "few_pairs_in_both_orders": "Too few pairs compared in both orders (n = {n:,}, at least {least} needed).",
+    "judges_single_answers": "It judges one answer at a time. To compare pairs, its model needs a pairwise judge "
+    "version.",
+    "prefers_first": "The judge prefers the answer shown first ({aspect}, {pairs:pair}).",
+    "prefers_last": "The judge prefers the answer shown last ({aspect}, {pairs:pair}).",
+    "no_position_bias": "No significant position bias ({aspect}, {pairs:pair}).",
+    "control_noticed": "The judge notices {what}: {measure} is lower than that of the original (ties count half).",
+    "control_unnoticed": "The judge does not notice {what}: {measure} is lower than that of the original no more often "
+    "than by chance.",
+    "control_scored_differently": "The judge scores {what} differently, although they are equally good: mean change of "
+    "{measure}.",
+    "control_scored_alike": "No difference between the scores of {what} and of their originals was found: mean change "
+    "of {measure}.",
+    "few_suitable": "The log cannot show this: too few logged answers are suitable (n = {n:,}, at least {least} "
+    "needed). Log more answers.",
+    "no_control_answers": "There are no such control answers yet.",
+    "few_control_verdicts": "Too few verdicts on control answers and their originals (n = {n:,}, at least {least} "
+    "needed).",
+    "import_control_verdicts": "Let the recorded judge judge them, and import the verdicts.",
+    # Alert rules
+    "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log
     "log": "{responses:response}, {reviews:review}.",
     "open_graded": "{n:,} of {flags:open flag} are on graded answers. A grade closes no flag.",

@@ -243,6 +243,11 @@ def p_words(p: float | None) -> str:
     return f"{p:.4f}" if p >= 0.00005 else "under 0.0001"
 
 
+def with_n(words: str, n: int) -> str:
+    """Return "79 % [70, 86], n = 44"."""
+    return f"{words}, n = {n:,}"
+
+
 def count_words(estimate: Estimate) -> str:
     """Return "about 9 [3, 18]": a number of answers with its interval, or the reason if there is none."""
     if estimate.value is None or estimate.low is None or estimate.high is None:

@@ -16,7 +16,7 @@ from judgeboard.alerts.rules import (
     change_alert_rule,
     limits_words,
     reminder_words,
-    unset_words,
+    unset_webhooks,
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.formats.output import Column, Columns, Table
@@ -177,8 +177,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            unset = unset_words(written.to)
-            next_step = f"{unset} {_next_step()}" if unset else _next_step()
+            unset = unset_webhooks(written.to)
+            next_step = f"{unset.text} {_next_step()}" if unset else _next_step()
             confirm("alert", f"Added: {' '.join(name.split())}.", next_step)
 
 

@@ -10,8 +10,8 @@ from judgeboard.health.report import (
     by_maker,
     check_title,
     figure_words,
+    health_notes,
     health_page,
-    health_sentence,
     judges_in_use,
 )
 from judgeboard.registry.methods import load_object, registrations
@@ -76,7 +76,7 @@ def judges() -> None:
             as_table = table_switch()
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
-    sentence(health_sentence(health.report))
+    sentence(" ".join(each.text for each in health_notes(health.report)))
     sections = [section for each in registrations() for section in each.judge_sections]
     left, right = stacking_columns("judges", [1.35, 1])
     with left:

@@ -349,7 +349,7 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     if estimate.model is not None:
         judged = generators_to_judge(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
     if warning := family_warning(estimate.model, judged):
-        show(tag("div", warning, cls="jb-cap"))
+        show(tag("div", warning.text, cls="jb-cap"))
     address = destination(judge.spec)
     if address is None:
         return place

@@ -16,6 +16,7 @@ from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, l
 from judgeboard.cli.app import run
 from judgeboard.domain import AlertCondition, DimensionScore
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.notes import note
 from judgeboard.store import day_sums
 from judgeboard.store.alerts import list_alert_rules, open_events
 from judgeboard.store.engine import Store
@@ -256,7 +257,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:S"]
     assert run(["rule", "add", "alert", "share", *words, "--db", address(store)]) == 0
     printed, warned = capsys.readouterr()
-    unset = "The environment variable S is not set here: no message is sent unless the worker has it."
+    unset = note("unset_webhooks", variables=["S"]).text
     assert f"warning: {unset}" in warned
     lines = printed.splitlines()
     assert lines[:2] == [

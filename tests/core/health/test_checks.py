@@ -1,5 +1,7 @@
 """What each check says, at its edges."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -10,7 +12,7 @@ import pytest
 
 from judgeboard.formats.output import to_plain
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
-from judgeboard.health.report import CHECKS, figure_words, health_sentence, report_on
+from judgeboard.health.report import CHECKS, figure_words, health_notes, report_on
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.methods.control_answers.run import CONTROL_KINDS
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
@@ -27,6 +29,14 @@ BASELINE = replace(RAG, name="lexical", kind="lexical", model=None, params={})
 
 def check(name: str, version: StoredVersion = RAG, **known: Any) -> Check:
     return CHECKS[name](JudgeRecord(version, **known))
+
+
+def codes(result: Check) -> list[str]:
+    return [each.code for each in result.notes]
+
+
+def numbers(result: Check, code: str) -> Mapping[str, Any]:
+    return next(each.values for each in result.notes if each.code == code)
 
 
 def levels(*counts: int) -> dict[str, LevelCounts]:
@@ -52,7 +62,6 @@ def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: S
     assert result.state is State.NOT_MEASURED
     assert result.statistic.value is None
     assert result.statistic.reason
-    assert result.sentence.endswith(".")
     assert (result.command or "").startswith("judgeboard ")
     assert result.name == name or CONTROL_KINDS[result.name].lowers
     assert to_plain(result)["statistic"]["value"] is None
@@ -82,17 +91,14 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
     assert all(to_plain(each)["applies"] is False for each in report.idle)
     assert all(to_plain(each)["applies"] for each in report.in_state(State.OK))
     assert [each.name for each in report.in_state(State.OK)] == ["collapse"]
-    assert health_sentence(report) == (
-        f"lexical v3: of {len(CHECKS) - 5} checks, none warns, 1 is ok, {len(CHECKS) - 6} are not measured yet. "
-        "The checks do not measure how often it agrees with people."
-    )
+    finding, _ = health_notes(report)
+    assert (finding.code, finding.values["checks"]) == ("no_fault", 1)
 
 
 def test_a_version_that_made_few_calls_is_named_as_the_reason() -> None:
     few = report_on(JudgeRecord(RAG, asked={"ok": 1, "unparsable": 0, "refused": 0, "error": 0}))
-    assert health_sentence(few) == (
-        "rag v3: nothing is measured yet (1 call so far). Judge more answers, or choose another judge version."
-    )
+    (finding,) = health_notes(few)
+    assert (finding.code, finding.values["calls"]) == ("health_unknown", 1)
 
 
 def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
@@ -103,12 +109,10 @@ def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
         assert result.command is None
 
 
-def test_a_small_effect_is_said_with_the_same_digits_everywhere() -> None:
+def test_a_small_effect_has_three_digits() -> None:
     rng = np.random.default_rng(1)
     result = check("passage_order", controls=controls("passages_reordered", np.zeros(40), rng.normal(0.012, 0.01, 40)))
-    words = (figure_words(result) or "").split(", n ")[0]
-    assert words.startswith("0.0")
-    assert words in result.sentence
+    assert re.match(r"0\.0\d\d \[", figure_words(result) or "")
 
 
 # ---- family, size ------------------------------------------------------------------------------------------------
@@ -117,16 +121,17 @@ def test_a_small_effect_is_said_with_the_same_digits_everywhere() -> None:
 def test_a_judge_of_the_generators_family_is_warned_of_with_its_share() -> None:
     result = check("family", generators={"gpt-4-0613": 30, "llama-2-7b-chat": 70, "house-model": 5, None: 2})
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
-    assert "The family of 7 more answers is not known." in result.sentence
+    assert numbers(result, "family_partly_known") == {"answers": 7}
     other = check("family", generators={"llama-2-7b-chat": 70})
     assert (other.state, other.statistic.value) == (State.OK, 0)
 
 
 def test_an_unknown_family_is_said_to_be_unknown_and_never_taken_for_another() -> None:
     house = replace(RAG, model="house-judge")
-    assert "house-judge is not known" in check("family", house, generators={"gpt-4o": 9}).sentence
-    assert "house-model" in check("family", generators={"house-model": 9}).sentence
-    assert "does not contain" in check("family", generators={None: 9}).sentence
+    unknown = check("family", house, generators={"gpt-4o": 9})
+    assert numbers(unknown, "family_unknown") == {"model": "house-judge"}
+    assert numbers(check("family", generators={"house-model": 9}), "families_unknown") == {"models": ["house-model"]}
+    assert codes(check("family", generators={None: 9})) == ["generators_unknown"]
     assert check("family", generators={"house-model": 9}).state is State.NOT_MEASURED
 
 
@@ -134,7 +139,7 @@ def test_a_judge_of_an_unknown_family_is_warned_of_answers_of_its_own_model() ->
     house = replace(RAG, model="house-judge")
     result = check("family", house, generators={"House-Judge": 30, "gpt-4o": 60, "house-model": 10})
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.3, 100)
-    assert result.sentence.startswith("house-judge judges its own answers: 30 % of 100 answers.")
+    assert codes(result) == ["judges_own_answers"]
 
 
 def test_a_recorded_judge_goes_by_its_name_and_a_baseline_has_no_family() -> None:
@@ -151,7 +156,7 @@ def test_a_judge_known_to_be_smaller_is_warned_of() -> None:
     assert check("weaker", seven, generators={"llama-2-70b-chat": 9}).state is State.WARNING
     assert check("weaker", seven, generators={"smollm2-135m": 9}).state is State.NOT_MEASURED
     assert check("weaker", seven, generators={"qwen2.5-3b": 9}).state is State.OK
-    assert "not known" in check("weaker", generators={"llama-2-70b-chat": 9}).sentence
+    assert codes(check("weaker", generators={"llama-2-70b-chat": 9})) == ["sizes_unknown"]
 
 
 def graded(judge: Any, people: Any, models: Any, names: tuple[str, ...], **more: Any) -> dict[str, GradedAnswers]:
@@ -178,12 +183,10 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     few = graded(people, people, np.where(np.arange(300) < 9, 0, 1), names)
     assert check("self_enhancement", graded=few).state is State.NOT_MEASURED
     sampled = {name: replace(each, graded=900) for name, each in kind.items()}
-    assert "graded answers, a random sample; people graded 900." in check("self_enhancement", graded=sampled).sentence
+    of_sample = numbers(check("self_enhancement", graded=sampled), "only_sampled_grades")
+    assert of_sample == {"graded": 900, "n": 300}
     chosen = {name: replace(each, graded=900) for name, each in few.items()}
-    assert check("self_enhancement", graded=chosen).sentence == (
-        "Too few graded answers of a random sample: people graded 900 answers, and only 300 of them are a random "
-        "sample, and at least 10 of OpenAI and 10 of other known families are needed."
-    )
+    assert codes(check("self_enhancement", graded=chosen)) == ["few_graded_of_family", "only_sampled_grades"]
 
 
 # ---- collapse ----------------------------------------------------------------------------------------------------
@@ -204,7 +207,7 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...],
     result = check("collapse", levels=levels(*counts))
     assert result.state is state
     if state is State.WARNING:
-        assert "control answers" in result.sentence
+        assert codes(result) == ["scale_collapsed", "controls_would_show"]
         assert "test controls make" in (result.command or "")
 
 
@@ -213,14 +216,14 @@ def test_a_collapse_names_the_control_answers_only_until_they_are_judged() -> No
     result = check("collapse", levels=levels(0, 0, 0, 30), controls=judged)
     assert result.state is State.WARNING
     assert result.command is None
-    assert "The checks with control answers show whether it notices bad ones." in result.sentence
+    assert codes(result) == ["scale_collapsed", "controls_show"]
 
 
 def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
     few = levels(0, 0, 0, 20)
     all_judged = check("collapse", levels=few, generators={None: 20}, logged=20)
     assert all_judged.command is None
-    assert all_judged.sentence.endswith("It has judged all logged answers: log more.")
+    assert codes(all_judged) == ["few_scores", "judged_all"]
     assert (check("collapse", levels=few, generators={None: 20}, logged=21).command or "").startswith(
         "judgeboard judge"
     )
@@ -238,7 +241,7 @@ def test_the_scale_that_is_used_least_is_shown() -> None:
     both = levels(10, 10, 10, 10) | {"tone": LevelCounts(("1", "2", "3"), np.array([0, 0, 40]))}
     result = check("collapse", levels=both)
     assert result.state is State.WARNING
-    assert "of tone are 3" in result.sentence
+    assert numbers(result, "scale_collapsed") == {"measure": "tone", "level": "3", "entropy": 0}
 
 
 # ---- controls ----------------------------------------------------------------------------------------------------
@@ -293,7 +296,7 @@ def test_a_neutral_control_that_moves_the_score_sways_the_judge() -> None:
     assert noise.state is State.OK
     few = check("confidence", controls=controls("hedges_removed", before[:29], before[:29] - 0.5))
     assert few.state is State.NOT_MEASURED
-    assert "n = 29" in few.sentence
+    assert numbers(few, "few_control_verdicts")["n"] == 29
 
 
 def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
@@ -304,7 +307,7 @@ def test_the_score_that_is_moved_most_clearly_is_shown() -> None:
     made = {"passages_reordered": ControlScores(n, np.arange(n), before, after, np.arange(n))}
     result = check("passage_order", controls=made)
     assert result.state is State.WARNING
-    assert "quality changes by" in result.sentence
+    assert numbers(result, "control_scored_differently")["measure"] == "quality"
 
 
 # ---- verbosity ---------------------------------------------------------------------------------------------------
@@ -326,7 +329,7 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     }
     result = check("verbosity", scored=scored, graded=people)
     assert result.state is State.OK
-    assert "equal human grades the correlation disappears" in result.sentence
+    assert "longer_better" in codes(result)
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
 
 
@@ -339,7 +342,7 @@ def test_a_judge_that_prefers_short_answers_at_equal_grades_does_not_reward_leng
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.WARNING
     result = check("verbosity", scored=scored, graded=people)
     assert result.state is State.OK
-    assert "longer answers are better here" in result.sentence
+    assert "longer_better" in codes(result)
 
 
 def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
@@ -350,10 +353,10 @@ def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     within = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert within.state is State.NOT_CONCLUSIVE
     assert within.statistic.low > 0
-    assert within.sentence.startswith("Longer answers may score higher (significant at 95 %; this check warns at 99 %)")
+    assert codes(within) == ["may_prefer_longer"]
     of_all = check("verbosity", scored=scored, graded=people)
     assert of_all.state is State.NOT_CONCLUSIVE, "the same grades give one conclusion"
-    assert "too few grades to tell whether longer answers are only better" in of_all.sentence
+    assert "longer_unclear" in codes(of_all)
 
 
 def test_longer_answers_that_people_grade_alike_are() -> None:
@@ -379,12 +382,12 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     both = {"quality": quality, "groundedness": groundedness}
     result = check("verbosity_at_equal_grades", scored=scored, graded=both)
     assert result.state is State.WARNING
-    assert "rank correlation of groundedness" in result.sentence
+    assert numbers(result, "prefers_shorter") == {"measure": "groundedness"}
     rng = np.random.default_rng(3)
     few = GradedAnswers(rng.normal(size=40), np.ones(40), rng.normal(size=40), np.arange(40), np.zeros(40, int), ("",))
     unsure = check("verbosity_at_equal_grades", graded={"quality": few})
     assert unsure.state is State.NOT_CONCLUSIVE, "the interval has a medium influence"
-    assert unsure.sentence.startswith("Not shown whether length influences the judge")
+    assert codes(unsure) == ["length_unclear"]
 
 
 def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None:
@@ -394,12 +397,10 @@ def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None
     }
     result = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert result.state is State.WARNING
-    assert result.sentence.startswith("Shorter answers score higher: among answers with equal human grades, ")
-    cause = " The cause may be the length, or what differs with it, for example the query type."
-    assert result.sentence.endswith(cause), "types of questions differ in length, and in how hard they are"
+    assert codes(result) == ["prefers_shorter", "length_or_type"]
     same = {"quality": replace(people["quality"], judge=np.ones(300))}
     constant = check("verbosity_at_equal_grades", scored=scored, graded=same)
-    assert constant.sentence == "Among answers with equal grades by people, all scores or all lengths are the same."
+    assert codes(constant) == ["length_or_score_constant"]
 
 
 def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
@@ -412,12 +413,11 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
     prefers_short = check("verbosity", scored=shorter)
     assert prefers_short.state is State.NOT_CONCLUSIVE, "longer answers may be worse, or the judge may punish length"
-    assert prefers_short.sentence.endswith(" Only grades of people show whether they are worse.")
-    assert " per 100 characters." in prefers_short.sentence
+    assert codes(prefers_short) == ["length_correlation", "change_with_length", "longer_lower"]
     unrelated = replace(scored, scores={"quality": rng.normal(0, 0.2, 400)})
-    assert " per 100 " not in check("verbosity", scored=unrelated).sentence, "the slope may be 0"
+    assert codes(check("verbosity", scored=unrelated)) == ["length_correlation"], "the slope may be 0"
     close = replace(scored, lengths=length / length.max() * 5)
-    assert " per 100 " not in check("verbosity", scored=close).sentence, "no two answers differ by 100 characters"
+    assert "change_with_length" not in codes(check("verbosity", scored=close)), "no two differ by 100 characters"
 
 
 def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
@@ -429,16 +429,14 @@ def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
     alike = GradedAnswers(rng.normal(size=300), grade, length, np.arange(300), *no_group)
     result = check("verbosity", scored=falls, graded={"quality": alike})
     assert result.state is State.OK
-    assert result.sentence.endswith(" The interval leaves out a medium one (0.3 or more).")
-    assert "Only grades of people" not in result.sentence
+    assert codes(result)[-1] == "small_at_equal_grades"
     punished = replace(alike, judge=falls.scores["quality"])
     result = check("verbosity", scored=falls, graded={"quality": punished})
     assert result.state is State.NOT_CONCLUSIVE
-    assert " At equal human grades the correlation is -" in result.sentence
-    assert "Only grades of people" not in result.sentence
+    assert codes(result)[-1] == "at_equal_grades"
     noisy = replace(punished, judge=punished.judge + rng.normal(size=300))
     both = check("verbosity", scored=falls, graded={"quality": alike, "groundedness": noisy})
-    assert both.sentence.endswith(" Of groundedness, it is not 0: see the check of a preference for length.")
+    assert numbers(both, "others_follow_length") == {"measures": ["groundedness"]}
 
 
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------
@@ -453,8 +451,8 @@ def pairs(first: int, last: int, consistent: int) -> OrderVerdicts:
 def test_a_pull_to_either_place_is_a_fault_and_self_consistent_verdicts_have_none() -> None:
     first = check("position", pairs={"overall": pairs(60, 20, 100)})
     assert first.state is State.WARNING
-    assert "shown first" in first.sentence
-    assert "shown last" in check("position", pairs={"overall": pairs(20, 60, 100)}).sentence
+    assert codes(first) == ["prefers_first"]
+    assert codes(check("position", pairs={"overall": pairs(20, 60, 100)})) == ["prefers_last"]
     assert check("position", pairs={"overall": pairs(30, 32, 100)}).state is State.OK
     assert check("position", pairs={"overall": pairs(0, 0, 40)}).statistic.value == 0.5
     assert check("position", pairs={"overall": pairs(10, 2, 17)}).state is State.NOT_MEASURED
@@ -464,18 +462,18 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     one = OrderVerdicts(np.zeros(50, dtype=int), np.full(50, NONE), one_order=True)
     result = check("position", RECORDED, pairs={"overall": one})
     assert result.state is State.NOT_MEASURED
-    assert "one order only" in result.sentence
+    assert codes(result) == ["one_order"]
     rag = check("position", pairs={"overall": pairs(1, 1, 1)})
-    assert "a pairwise judge version" in rag.sentence
+    assert codes(rag) == ["judges_single_answers"]
     assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard test health pairwise")
     half = OrderVerdicts(np.zeros(50, dtype=int), np.where(np.arange(50) < 20, 0, NONE))
     pairwise = replace(RAG, kind="pairwise")
-    assert "n = 20" in check("position", pairwise, pairs={"overall": half}).sentence
+    assert numbers(check("position", pairwise, pairs={"overall": half}), "few_pairs_in_both_orders")["n"] == 20
 
 
 def test_the_aspect_with_the_clearest_pull_is_shown() -> None:
     result = check("position", pairs={"style": pairs(60, 20, 100), "overall": pairs(30, 30, 100)})
-    assert "first on style" in result.sentence
+    assert numbers(result, "prefers_first")["aspect"] == "style"
 
 
 def repeats(same: np.ndarray, groups: np.ndarray | None = None) -> Repeats:
@@ -488,9 +486,10 @@ def test_unsteady_repeats_are_warned_of_with_the_temperature() -> None:
     result = check("self_consistency", repeats=repeats(same))
     assert (result.state, result.statistic.value, result.statistic.n) == (State.WARNING, 0.7, 100)
     assert result.response_ids == tuple(range(30))
-    assert "measures the server" in result.sentence
+    assert codes(result) == ["equal_repeats", "temperature_zero", "single_verdict_unreliable"]
     warm = replace(RAG, params={"temperature": 0.7})
-    assert "at temperature 0.7" in check("self_consistency", warm, repeats=repeats(same)).sentence
+    at = numbers(check("self_consistency", warm, repeats=repeats(same)), "temperature")
+    assert at == {"temperature": 0.7}
     assert check("self_consistency", repeats=repeats(same[-60:])).state is State.OK
     assert check("self_consistency", repeats=repeats(same[:9])).state is State.NOT_MEASURED
 
@@ -523,16 +522,15 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     assert few.state is State.NOT_MEASURED
     small = check("user_feedback", feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
     assert small.state is State.NOT_CONCLUSIVE, "too few to accuse it, or to call it sound"
-    assert small.sentence.startswith("Not shown whether the judge agrees with users: AUROC of groundedness for ")
-    assert small.sentence.endswith(" The interval includes chance (0.5).")
+    assert codes(small) == ["users_unclear"]
     unclear = report_on(JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12)))
-    assert ", none warns, 1 is not conclusive, " in health_sentence(unclear)
+    assert health_notes(unclear)[0].code == "no_fault"
 
 
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     result = check("unusable", asked={"ok": 800, "unparsable": 150, "refused": 30, "error": 20})
     assert (result.state, result.statistic.value) == (State.WARNING, 0.2)
-    assert result.sentence.startswith("200 of 1,000 replies are unusable: 20 error, 30 refused, 150 unparsable.")
+    assert numbers(result, "unusable_kinds") == {"kinds": ["error 20", "refused 30", "unparsable 150"]}
     assert check("unusable", asked={"ok": 95, "error": 5}).state is State.OK
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
 
@@ -540,36 +538,30 @@ def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
 def test_the_share_of_mended_replies_is_named_and_warns_of_nothing() -> None:
     result = check("unusable", asked={"ok": 97, "error": 3}, mended=12)
     assert (result.state, result.also["mended"].value) == (State.OK, 0.12)
-    assert "12 % of the replies were mended" in result.sentence
+    assert numbers(result, "mended") == {"share": 0.12}
     assert not check("unusable", asked={"ok": 97, "error": 3}).also
 
 
 def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() -> None:
     missing = np.array([0.2, 0.9, np.nan])
     scored = ScoredAnswers({"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
-    sentence = check("unusable", asked={"ok": 12}, scored=scored).sentence
-    assert sentence == (
-        "0 of 12 replies are unusable. 1 of 3 judged answers has neither groundedness nor a label, so no verdict."
-    )
+    result = check("unusable", asked={"ok": 12}, scored=scored)
+    assert numbers(result, "without_groundedness") == {"n": 1, "judged": 3}
     never = ScoredAnswers({"groundedness": np.full(3, np.nan), "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
-    assert check("unusable", asked={"ok": 12}, scored=never).sentence == "0 of 12 replies are unusable."
+    assert codes(check("unusable", asked={"ok": 12}, scored=never)) == ["all_usable"]
 
 
 @pytest.mark.parametrize(
-    ("share", "state", "words"),
-    [
-        (0.3, State.OK, "(n = 50)."),
-        (0.5, State.OK, "above the usual 40 %"),
-        (1.2, State.WARNING, "more than the answers"),
-    ],
+    ("share", "state", "code"),
+    [(0.3, State.OK, "cost"), (0.5, State.OK, "cost_above_usual"), (1.2, State.WARNING, "cost_above_answers")],
 )
 def test_cost_above_the_budget_is_noted_and_above_the_answers_own_warned_of(
-    share: float, state: State, words: str
+    share: float, state: State, code: str
 ) -> None:
     n = 50.0
     result = check("cost", costs=RatioSums(50, share * n, n, share**2 * n, n, share * n))
     assert (result.state, result.statistic.value) == (state, pytest.approx(share))
-    assert words in result.sentence
+    assert codes(result) == [code]
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------
@@ -587,7 +579,7 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     assert "--prompt" not in (check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or "")
     assert "--prompt FILE" in (check("truncated", replace(RAG, prompt="My own prompt")).command or "")
     assert "--judge" not in (check("truncated", RECORDED).command or "")
-    assert "import the verdicts" in check("truncated", RECORDED).sentence
+    assert codes(check("truncated", RECORDED)) == ["no_control_answers", "import_control_verdicts"]
     jury = replace(RAG, name="jury", kind="jury", model=None)
     assert (check("collapse", jury).command or "") == "judgeboard compare judges A B C"
     members = {"members": ["0123456789abcdef", "fedcba9876543210"]}

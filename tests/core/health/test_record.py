@@ -27,6 +27,7 @@ from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, State, levels_of, read_record
 from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
+from judgeboard.measure.notes import note
 from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.runs.judging import judge_pending
@@ -140,7 +141,8 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: G
     log.say(version, {each: {"groundedness": float(place % 3 > 0)} for place, each in enumerate(ids)})
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "ok"
-    assert "0.93 of the maximum for 2 levels. The judge uses enough of its scale." in check.sentence
+    assert check.notes[0].code == "scale_used"
+    assert check.notes[0].values["entropy"] == pytest.approx(0.93, abs=0.01), "of two levels, not of eleven"
     log.say_all(version, ids, groundedness=1.0)
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "warning"
@@ -250,7 +252,7 @@ def test_health_and_repeats_give_the_same_figure(log: GradedLog) -> None:
     assert (main.items, main.incomplete) == (36, 4)
     assert main.self_consistency.value == pytest.approx(26 / 36)
     assert main.self_consistency.unit == "evidence group"
-    assert "Left out: 4" in check.sentence
+    assert note("incomplete_repeats", n=4) in check.notes
 
 
 @on_sqlite
@@ -352,10 +354,7 @@ def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog
     recorded = record(log, version)
     check = CHECKS["verbosity_at_equal_grades"](recorded)
     assert (check.state, check.statistic.value) == (State.NOT_MEASURED, None)
-    assert check.sentence == (
-        "Not shown whether length influences the judge: people graded 90 answers, which are no random sample. At least "
-        "30 graded answers of a random sample are needed."
-    )
+    assert check.notes == (note("few_equal_grades", n=0, least=30), note("only_sampled_grades", graded=90, n=0))
     log.flag(drawn, "random_sample")
     log.reviews({each: {"label": BAD} for each in drawn if each not in flagged})
     recorded = record(log, version)

@@ -52,7 +52,7 @@ def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys:
     assert [check["name"] for check in shown["checks"]] == list(CHECKS)
     assert shown["warnings"] == 0
     for check in shown["checks"]:
-        assert check.keys() >= {"name", "state", "statistic", "sentence", "command"}
+        assert check.keys() >= {"name", "state", "statistic", "notes", "command"}
         assert check["statistic"].keys() >= {"value", "low", "high", "n", "method"}
         assert (check["statistic"]["value"] is None) == (check["state"] == "not_measured")
         assert check["state"] != "not_measured" or (check["command"] and check["statistic"]["reason"])

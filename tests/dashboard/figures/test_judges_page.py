@@ -55,10 +55,7 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert own_model.startswith(f"Family of judge and generator100 % [90, 100], n = 34{HOSTILE} judges its own answers")
     assert collapse.startswith("Score collapse100 % [90, 100], n = 34")
     (sentence,) = texts(app, "jb-say")
-    assert (
-        "of 17 checks, 2 warn (family of judge and generator, score collapse), 1 is ok, 14 are not measured "
-        "yet. The checks do not measure how often it agrees with people." in sentence
-    )
+    assert "family of judge and generator and score collapse" in sentence
     commands = [element.value for element in app.code]
     # None for what is sound, nor for scores and length, where more equal scores do not help; one for all controls.
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS) - 1

@@ -21,6 +21,7 @@ from judgeboard.measure.choice import GRADES, By, GradeName
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.news import news
+from judgeboard.measure.notes import Note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
@@ -186,7 +187,8 @@ def read_check(given: dict[str, Any]) -> Check:
         return Estimate(**value | {"left_out": tuple(map(tuple, value["left_out"]))})
 
     also = {name: estimate(each) for name, each in given["also"].items()}
-    parts = {"state": State(given["state"]), "statistic": estimate(given["statistic"]), "also": also}
+    notes = tuple(Note(**each) for each in given["notes"])
+    parts = {"state": State(given["state"]), "statistic": estimate(given["statistic"]), "also": also, "notes": notes}
     return Check(**given | parts | {"response_ids": tuple(given["response_ids"])})
 
 

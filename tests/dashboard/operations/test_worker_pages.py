@@ -11,6 +11,7 @@ from app_pages import OpenPage, labels, press, shown, table_rows
 from graded_log import GradedLog
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import DimensionScore, MessageKind, RuleState
+from judgeboard.measure.notes import note
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress
 from judgeboard.store.alerts import (
     AlertRule,
@@ -168,7 +169,7 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     assert "Not saved: to: command: the environment variable JUDGEBOARD_ALERT_COMMAND is not set" in shown(app)
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = press(app.run(), "alert_add")
-    unset = "The environment variable SLACK_URL is not set here: no message is sent unless the worker has it."
+    unset = note("unset_webhooks", variables=["SLACK_URL"]).text
     assert f"Added: flags. {unset} No worker runs now." in shown(app)
     with page_store.reading() as connection:
         [rule] = list_alert_rules(connection)

@@ -12,20 +12,19 @@ from judgeboard.health.record import (
     Check,
     JudgeRecord,
     TitledCheck,
-    effect_words,
     given_by,
     half_widths,
     not_measured,
     state_of,
 )
 from judgeboard.health.scores import CHANCE, LEAST
+from judgeboard.measure.notes import note
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, ControlKind, Effect
 from judgeboard.stats.arrays import TIE, grouping
-from judgeboard.stats.estimates import percent_words, surely_above, surely_below
+from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.means import mean_change
 from judgeboard.stats.proportions import superiority
 from judgeboard.store.health import ControlScores
-from judgeboard.text import counted
 
 KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
 NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
@@ -45,17 +44,12 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     before, after = controls.before[measure][rows], controls.after[measure][rows]
     estimate = superiority(before, after, grouping(controls.groups[rows], n))
     warns = estimate.low is None or estimate.low <= CHANCE
-    figure = f"{measure} is lower than that of the original in {percent_words(estimate)} of {n:,} (ties count half)"
-    sentence = (
-        f"The judge does not notice {kind.words}: {figure}, no better than chance."
-        if warns
-        else f"The judge notices {kind.words}: {figure}."
-    )
+    finding = note("control_unnoticed" if warns else "control_noticed", what=kind.words, measure=measure)
     unnoticed = np.argsort(before - after, kind="stable")
     unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
     ids = tuple(controls.control_ids[rows][unnoticed].tolist())
     command = make_and_judge(record, kind.name)
-    return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
+    return Check(kind.name, state_of(warns=warns), estimate, (finding,), command, share=True, response_ids=ids)
 
 
 def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
@@ -74,31 +68,19 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     measure = max(changes, key=lambda each: half_widths(changes[each], 0))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
-    effect = f"{measure} changes by {effect_words(change)} on average over {counted(change.n, 'control answer')}"
-    sentence = (
-        f"The judge scores {kind.words} differently, although they are equally good: {effect}."
-        if warns
-        else f"No difference between the scores of {kind.words} and of their originals was found: {effect}."
-    )
+    finding = note("control_scored_differently" if warns else "control_scored_alike", what=kind.words, measure=measure)
     command = make_and_judge(record, kind.name)
-    return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
+    return Check(name, state_of(warns=warns), change, (finding,), command, response_ids=_moved(controls, measure))
 
 
 def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n: int) -> Check:
     """Return that too few control answers are judged, with the commands that judge more if the log has more."""
     if controls.suitable is not None and controls.suitable < LEAST:
-        suitable = counted(controls.suitable, "logged answer") if controls.suitable else "no logged answer"
-        are = "are" if controls.suitable > 1 else "is"
-        why = f"The log cannot show this: {suitable} {are} suitable, and at least {LEAST} are needed. Log more answers."
-        return not_measured(kind.check, why, None, n)
-    return not_measured(kind.check, _too_few_words(record, controls, n), make_and_judge(record, kind.name), n)
-
-
-def _too_few_words(record: JudgeRecord, controls: ControlScores, n: int) -> str:
-    recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
-    if not controls.made:
-        return f"There are no such control answers yet.{recorded}"
-    return f"Too few verdicts on control answers and their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
+        return not_measured(kind.check, None, note("few_suitable", n=controls.suitable, least=LEAST), n=n)
+    why = [note("few_control_verdicts", n=n, least=LEAST) if controls.made else note("no_control_answers")]
+    if record.version.kind == RECORDED:
+        why.append(note("import_control_verdicts"))
+    return not_measured(kind.check, make_and_judge(record, kind.name), *why, n=n)
 
 
 def _measure(controls: ControlScores, kind: ControlKind) -> str | None:

@@ -17,6 +17,7 @@ from judgeboard.health.record import Check
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.measure.agreement import every_judge
+from judgeboard.measure.notes import note
 from judgeboard.measure.trend import trend
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
@@ -129,16 +130,14 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
     assert of_tone().command is not None, "other answers may be suitable"
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     assert of_tone().command is None
-    assert of_tone().sentence == (
-        "The log cannot show this: no logged answer is suitable, and at least 30 are needed. Log more answers."
-    )
+    assert of_tone().notes == (note("few_suitable", n=0, least=30),)
     events = count_events()
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     assert count_events() == events
     add(sqlite_store, 2)
     assert of_tone().command is not None, "the new answers may be suitable"
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
-    assert "2 logged answers are suitable" in of_tone().sentence
+    assert of_tone().notes == (note("few_suitable", n=2, least=30),)
 
 
 @on_sqlite

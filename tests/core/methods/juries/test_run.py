@@ -255,7 +255,7 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
     report = judge_by_jury(log.store, ["one", "two"])
     assert report.split == 26
     check = next(each for each in measure_health(log.store, "jury").checks if each.name == "unusable")
-    assert check.sentence.startswith("26 of 240 verdicts are unusable: 26 ties. ")
+    assert (check.statistic.n, check.notes[0].values) == (240, {"kinds": ["ties 26"]})
     titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure_log(log.store)))]
     assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
     assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]

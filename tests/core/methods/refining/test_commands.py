@@ -166,7 +166,7 @@ def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*recorded(tmp_path, 4), "--model", "writer"]) == 0
-    assert "warning: writer judges its own answers: writer writes the answers." in capsys.readouterr().err
+    assert "warning: writer judges its own answers" in capsys.readouterr().err
     assert run([*recorded(tmp_path, 4), "--model", "reader"]) == 0
     assert "judges its own" not in capsys.readouterr().err
 
