@@ -448,6 +448,57 @@ WORDS: dict[str, str] = {
     "few_control_verdicts": "Too few verdicts on control answers and their originals (n = {n:,}, at least {least} "
     "needed).",
     "import_control_verdicts": "Let the recorded judge judge them, and import the verdicts.",
+    # Selective self-reference: a judge that sees its own answer
+    "own_answer": "If the judge sees its own answer where the gate is on (C), it prefers the better answer on "
+    "{accuracy:%} of {accuracy:n} pairs.",
+    "own_answer_unknown": "Accuracy with the judge's own answer is not available: {accuracy:%}.",
+    "own_answer_helps": "It is right more often than without its own answer (A): {change:points}.",
+    "own_answer_harms": "It is right less often than without its own answer (A): {change:points}.",
+    "own_answer_unclear": "The difference between C and A is not significant: {change:points}.",
+    "own_answer_no_difference": "C and A do not differ on any pair.",
+    "gate": "The gate (from {needed:agreeing sample} on) is on for {on:%} of {questions:question}.",
+    "gate_right": "Where it is on, its own answer is right: {right:%}.",
+    "samples_right": "On average {mean:%} of the samples are right, their majority {majority:%}; at least one of them "
+    "is right on {best:%} of the questions.",
+    "tuned": "With a gate per category, tuned on other pairs, the accuracy of C is {accuracy:%}.",
+    "tuned_optimistic": "With a gate per category, tuned partly on the same pairs (optimistic), the accuracy of C is "
+    "{accuracy:%}.",
+    "tuned_unknown": "Tuning a gate per category needs conditions A and B on every pair.",
+    "tied_samples": "On {n:question} two sampled answers are equally frequent. The first one counts.",
+    "tied_samples_on": "On {n:question} with the gate on, two sampled answers are equally frequent. The first one "
+    "counts.",
+    "no_sample_answer": "On {n:question} no sample has an answer. B uses the verdict of A there.",
+    "no_correct_answer": "The correct answer of {n:question} is not known. They are in no slice.",
+    "no_better_answer": "The better answer of {n:pair} is not known. They do not count for accuracy.",
+    "fewer_samples": "Left out because they have fewer samples: {n:question}.",
+    "failed_samples": "Left out because the call for a sample failed: {n:question}. To repeat these calls, add "
+    "`--rejudge failed` to the `judgeboard compare ssr` command.",
+    "forgotten_samples": "Left out because their texts were deleted: {n:question}.",
+    "other_reference": "On {n:pair} the judge saw another answer than the majority of these samples. B does not count "
+    "there.",
+    "optimistic_thresholds": "The thresholds of some categories are optimistic: they were tuned on the items they are "
+    "scored on.",
+    # Anchors: drift of a judge
+    "anchors_made": "{anchors:anchor} in {groups:evidence group}, {labelled:,} of them with a label.",
+    "anchors_show": "If a change of the judge affects {share:%} of all answers, at least one verdict on the anchors "
+    "changes with a probability of 95 %.",
+    "no_anchors": "There are no answers to draw anchors from.",
+    "not_drawn_prompt": "{n:labelled answer} left out: with the evidence of an example in a judge's prompt.",
+    "not_drawn_align": "{n:labelled answer} left out: `judgeboard align` chose or tested a prompt with labels of their "
+    "evidence.",
+    "anchors_first": "{judge} has no earlier verdicts on the anchors. Its next verdicts are compared with these.",
+    "no_drift": "No drift shown. If {share:%} of the verdicts had changed in one direction, this would have been found "
+    "in 8 of 10 cases.",
+    "few_anchors": "No drift shown: too few anchors to show any (n = {n:,}). Draw more of them.",
+    "drift_to_bad": "Drift is shown: {judge} calls more answers bad.",
+    "drift_to_good": "Drift is shown: {judge} calls fewer answers bad.",
+    "drift_worse": "Drift is shown: {judge} agrees with people less often.",
+    "drift_better": "Drift is shown: {judge} agrees with people more often.",
+    "drift_lower": "Drift is shown: {judge} gives lower scores.",
+    "drift_higher": "Drift is shown: {judge} gives higher scores.",
+    "drift_flips": "Drift is shown: {judge} changes its verdicts more often than between its repeats.",
+    "anchors_unusable": "Run {run} has a usable verdict on {usable:,} of {anchors:,} anchors.",
+    "flips_unknown": "How often verdicts change by themselves is unknown. To measure it: `{command}`",
     # Alert rules
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log

@@ -16,24 +16,25 @@ from judgeboard.methods.self_reference.queries import StoredTry, most_samples, s
 from judgeboard.methods.self_reference.report import (
     CONDITION_WORDS,
     MEANINGS,
+    SLICES,
     ListedItem,
     SelfReferencePage,
     SelfReferenceReport,
+    categories_table,
     compare_command,
+    conditions_table,
+    findings,
+    gate_words,
+    gates_table,
+    levels_table,
     noun,
-    report_sentence,
-    samples_sentence,
+    samples_note,
     samples_used,
     self_reference_page,
-    tuned_sentence,
+    slices_table,
+    tuned_note,
 )
-from judgeboard.methods.self_reference.scores import (
-    AgreementLevel,
-    CategoryScores,
-    ConditionScores,
-    SliceScores,
-    SweepPoint,
-)
+from judgeboard.methods.self_reference.scores import ConditionScores
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion
@@ -60,21 +61,8 @@ LISTED: dict[str, tuple[bool | None, bool | None]] = {
     ALL: (None, None),
     "Gate on": (True, None),
     "Gate off": (False, None),
-    "Gate on, own answer right": (True, True),
-    "Gate on, own answer wrong": (True, False),
-    "Gate off, own answer right": (False, True),
-    "Gate off, own answer wrong": (False, False),
+    **{words: slice_ for slice_, words in SLICES.items()},
 }
-
-
-def listed_words(gate_on: bool | None, right: bool | None = None) -> str:
-    """Return the name of a list in `LISTED`."""
-    return next(words for words, narrowed in LISTED.items() if narrowed == (gate_on, right))
-
-
-def gate_words(needed: int, k: int) -> str:
-    """Return a gate as its field shows it: "4 of 5"."""
-    return f"{needed} of {k}"
 
 
 def this_page(
@@ -93,33 +81,6 @@ def this_page(
     if category is not None:
         query["category"] = category
     return Rows(PAGE, query | ({"tables": "true"} if as_tables else {}))
-
-
-def share_column(title: str, width: int = 105) -> Column:
-    """Return a column of shares with their intervals."""
-    return Column(title, "share estimate", width=width)
-
-
-def known(estimate: Estimate) -> Estimate | None:
-    """Return the estimate if it has a value, otherwise None."""
-    return None if estimate.value is None else estimate
-
-
-RIGHT_WHERE_ON = Column(
-    "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
-)
-WIDTH = 102  # px; all columns of the table of conditions fit a page of 1440 px
-CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
-    Column("Condition", width=WIDTH): lambda line: CONDITION_WORDS[line[0]],
-    share_column("All", WIDTH): lambda line: known(line[1].accuracy),
-    Column("Pairs", "count", width=55): lambda line: line[1].accuracy.n,
-    Column("Inconsistent", "count", width=95, help="The two orders differ; each counts as half right"): lambda line: (
-        line[1].splits
-    ),
-    share_column("Gate on", WIDTH): lambda line: known(line[1].on),
-    share_column("Gate off", WIDTH): lambda line: known(line[1].off),
-    Column("Unmeasured", "count"): lambda line: line[1].unmeasured,
-}
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
@@ -235,11 +196,9 @@ class SelfReferenceFigures:
             command = f" To compare pairs: {compare_command(report)}" if noun(report) == "question" else ""
             instead(f"{capital(scores['C'].accuracy.reason or 'Not measured')}.{command}")
             return
-        under = _conditions_words(report)
-        rows = Table.of(scores.items(), CONDITION_COLUMNS)
+        rows = conditions_table(report)
         if self.as_tables:
-            shown = rows.without({"Unmeasured"})  # the table is too narrow; the text under it has these numbers
-            table(shown, [None] * len(scores), key="conditions_table", under=under, csv=rows)
+            table(rows, [None] * len(scores), key="conditions_table")
             return
         figure(
             lambda: conditions_chart({CONDITION_WORDS[name]: condition for name, condition in scores.items()}),
@@ -249,7 +208,6 @@ class SelfReferenceFigures:
             key="conditions",
             says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
             as_table=False,
-            under=under,
         )
 
     def _calibration(self) -> None:
@@ -268,16 +226,10 @@ class SelfReferenceFigures:
             )
             for level in reversed(report.calibration)
         ]
-        columns: Columns[AgreementLevel] = {
-            Column("Agree"): lambda level: gate_words(level.agree, report.k),
-            Column("Questions", "count", width=70): lambda level: level.n,
-            Column("Right", "count", width=70): lambda level: level.right,
-            share_column("Share right"): lambda level: known(level.share),
-        }
         figure(
             lambda: share_levels_chart(levels, f"Samples that agree, of {report.k}", "Own answer right"),
             intervals.HEIGHT,
-            Table.of(report.calibration[::-1], columns),
+            levels_table(report),
             [self._at(needed=level.agree) for level in reversed(report.calibration)],
             key="calibration_self_reference",
             says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
@@ -305,16 +257,10 @@ class SelfReferenceFigures:
             )
             for point in report.sweep
         ]
-        columns: Columns[SweepPoint] = {
-            Column("Gate threshold"): lambda point: gate_words(point.agree, report.k),
-            share_column("C selective"): lambda point: known(point.scores.accuracy),
-            share_column("Gate on"): lambda point: known(point.gate.on_rate),
-            RIGHT_WHERE_ON: lambda point: known(point.gate.precision),
-        }
         figure(
             lambda: share_levels_chart(levels, f"Gate threshold, of {report.k}", "Accuracy of C", whole=False),
             intervals.HEIGHT,
-            Table.of(report.sweep, columns),
+            gates_table(report),
             [self._at(needed=point.agree) for point in report.sweep],
             key="sweep",
             says="Accuracy of condition C at every gate, with 95 % interval",
@@ -323,25 +269,6 @@ class SelfReferenceFigures:
                 "Computed from the same verdicts, without further calls. Click a threshold to use it on this page.",
             ),
         )
-
-
-def _conditions_words(report: SelfReferenceReport) -> tuple[str | None, ...]:
-    """Return the number of pairs, of split verdicts and of missing verdicts by condition."""
-    pairs = {name: scores.accuracy.n for name, scores in report.conditions.items()}
-    splits = {name: scores.splits for name, scores in report.conditions.items()}
-    missing = {name: scores.unmeasured for name, scores in report.conditions.items() if scores.unmeasured}
-    pairs_words = f"{pairs['A']:,} pairs" if len(set(pairs.values())) == 1 else f"Pairs: {_by_name(pairs)}"
-    return (
-        f"{pairs_words}, 95 % intervals.",
-        f"Pairs whose result changes with the order (each counts as half right), by condition: {_by_name(splits)}."
-        if any(splits.values())
-        else None,
-        f"No usable verdict in both orders: {_by_name(missing)}." if missing else None,
-    )
-
-
-def _by_name(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
 
 
 PARTS = ("all pairs", "gate on", "gate off")
@@ -436,8 +363,9 @@ def self_reference() -> None:
     if not figures.report.items:
         empty(f"No question has {k} samples of {version.title}.")
         return
-    sentence(report_sentence(figures.report))
-    caption(MEANINGS, samples_sentence(figures.report), *figures.report.notes)
+    sentence(" ".join(each.text for each in findings(figures.report)))
+    notes = samples_note(figures.report.samples), *figures.report.caveats
+    caption(MEANINGS, *(each.text for each in notes if each is not None))
     SelfReferenceFigures(figures.report, filters.as_tables).show()
     left, right = stacking_columns("slices", [1, 1.6])
     with left:
@@ -471,17 +399,10 @@ def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> 
 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     heading("Effect by gate and own answer")
-    columns: Columns[SliceScores] = {
-        Column("Slice", width=135): lambda part: listed_words(part.gate_on, part.majority_right),
-        Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
-        share_column("Share of all"): lambda part: known(part.share),
-        share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
-        share_column(CONDITION_WORDS["B"]): lambda part: known(part.always),
-    }
     table(
-        Table.of(report.slices, columns).without_empty(CONDITION_WORDS.values()),
+        slices_table(report),
         [
-            this_page(report, as_tables=filters.as_tables, listed=listed_words(part.gate_on, part.majority_right))
+            this_page(report, as_tables=filters.as_tables, listed=SLICES[part.gate_on, part.majority_right])
             for part in report.slices
         ],
         key="slices_self_reference",
@@ -492,22 +413,13 @@ def _slices(report: SelfReferenceReport, filters: Filters) -> None:
 def _categories(figures: SelfReferencePage, filters: Filters) -> None:
     report = figures.report
     heading("By category")
-    columns: Columns[CategoryScores] = {
-        Column("Category", width=130): lambda part: part.category,
-        Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
-        share_column("Gate on"): lambda part: known(part.gate.on_rate),
-        RIGHT_WHERE_ON: lambda part: known(part.gate.precision),
-        share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
-        share_column(CONDITION_WORDS["B"]): lambda part: known(part.always),
-        share_column(CONDITION_WORDS["C"]): lambda part: known(part.selective),
-    }
     table(
-        Table.of(report.categories, columns).without_empty(CONDITION_WORDS.values()),
+        categories_table(report),
         [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
         key="categories_self_reference",
         under=(
             "Right if on: how often the own answer is right when the gate is on. All rows have the same threshold.",
-            tuned_sentence(figures.tuned),
+            tuned_note(figures.tuned).text,
         ),
         csv=categories_file(report),
         most=6,

@@ -54,20 +54,20 @@ def anchors_section(version: StoredVersion) -> None:
 
 def _anchor_report(report: AnchorReport) -> None:
     if report.drift:
-        lead, colon, rest = report.sentence.partition(": ")
-        note(rest, lead=f"{lead}{colon}")
+        note("", lead=report.headline.text)
     else:
-        caption(report.sentence)
-    for comparison in report.comparisons:
-        caption(*comparison.sentences)
+        caption(report.headline.text)
+    caption(f"Run {report.run}, {when(report.at)}.", *(each.text for each in report.caveats))
+    changes = report.table()
+    if changes.rows:
+        table(changes, [None] * len(changes.rows), key=f"drift_{report.run}")
     if not report.changed:
-        caption(f"Run {report.run}, {when(report.at)}.", *report.warnings)
         return
     table(
         Table.of(report.changed, ANCHOR_COLUMNS),
         [item(changed.response_id) for changed in report.changed],
         key=f"anchors_{report.run}",
         name="anchors",
-        under=(f"Verdicts that changed since the first judging, by run {report.run}.", *report.warnings),
+        under=("Verdicts that changed since the first judging.",),
         most=6,
     )

@@ -47,7 +47,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     from judgeboard.methods.anchors.report import make_anchors
 
     made = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
-    options.show(made, [made.sentence])
+    options.show(made, (each.text for each in made.notes))
     options.suggest("test", "anchors", "judge", "--judge", "KIND")
 
 
@@ -117,7 +117,9 @@ def anchors_report(judge_version: str | None, looks: int) -> int:
 
 
 def _anchor_lines(result: "AnchorReport") -> Iterator[str]:
-    yield result.sentence
-    for comparison in result.comparisons:
-        yield from comparison.sentences
-    yield from result.warnings
+    from judgeboard.formats.output import text_lines
+
+    yield from (each.text for each in (result.headline, *result.caveats))
+    changes = result.table()
+    if changes.rows:
+        yield from text_lines(changes)

@@ -9,7 +9,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.prompt import example_responses
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import is_given, judge_values, people_values
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import drawn
@@ -39,7 +41,6 @@ from judgeboard.stats.anchors import (
     shown_tests,
 )
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
-from judgeboard.stats.estimates import number_words, percent, percent_words, points_words
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.alignments import stored_looks
@@ -59,10 +60,6 @@ SIZE = 60
 SEED = "anchors"
 TO_MAKE = "To draw anchors: `judgeboard test anchors make`"
 _UNLABELLED, _GOOD, _BAD = range(3)
-_LEFT_OUT = {
-    "prompt": "they have the evidence of an example in a judge's prompt",
-    "align": "`judgeboard align` chose or tested a prompt with labels of their evidence",
-}
 _LISTED = 1_000
 
 
@@ -79,7 +76,7 @@ class AnchorsMade:
     evidence_groups: int
     left_out: Mapping[str, int]
     seed: str
-    sentence: str
+    notes: tuple[Note, ...]
 
 
 def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> AnchorsMade:
@@ -104,13 +101,10 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
             kinds = np.full(len(others.response_ids), _UNLABELLED)
             more = _drawn(others, kinds, taken, n - len(chosen.response_ids), seed)
             chosen = _Drawn(*(np.concatenate(both) for both in zip(chosen, more, strict=True)))
-    reasons = "".join(
-        f" {counted(left_out[reason], 'labelled answer')} left out: {words}."
-        for reason, words in _LEFT_OUT.items()
-        if left_out[reason]
-    )
+    caveats = [note(f"not_drawn_{reason}", n=count) for reason, count in left_out.items() if count]
     if not len(chosen.response_ids):
-        raise BadInput(f"there are no answers to draw anchors from.{reasons} To import a log: `judgeboard import FILE`")
+        why = " ".join(each.text for each in (note("no_anchors"), *caveats))
+        raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
         lock_anchor_sets(connection)
         _check_free(connection, replace=replace)  # another process may have drawn anchors in the meantime
@@ -118,12 +112,9 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
         record_event(connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at)
     count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
     labelled, bad = int((chosen.kinds != _UNLABELLED).sum()), int((chosen.kinds == _BAD).sum())
-    sentence = (
-        f"{counted(count, 'anchor')} in {counted(groups, 'evidence group')}: {labelled:,} with a label, {bad:,} of "
-        f"them bad. If a change of the judge affects {percent(one_flip_share(count))} of all answers, at least one "
-        f"verdict on the anchors changes with a probability of 95 %.{reasons}"
-    )
-    return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, sentence)
+    made = note("anchors_made", anchors=count, groups=groups, labelled=labelled)
+    notes = made, note("anchors_show", share=one_flip_share(count)), *caveats
+    return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, notes)
 
 
 def _check_free(connection: Connection, *, replace: bool) -> None:
@@ -212,7 +203,6 @@ class AnchorComparison:
     since: str
     change: AnchorChange
     shown: tuple[str, ...]
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +236,27 @@ class AnchorReport:
     looks: int
     drift: bool
     exit_code: int
-    sentence: str
+    headline: Note
     seen: float | None
     comparisons: tuple[AnchorComparison, ...]
     changed: tuple[ChangedAnchor, ...]
-    warnings: tuple[str, ...]
+    caveats: tuple[Note, ...]
+
+    def table(self) -> Table:
+        """Return the changes since the first verdicts, and since the run before."""
+        columns: Columns[AnchorComparison] = {
+            Column("Since"): lambda each: each.since,
+            Column("Verdicts", "count"): lambda each: each.change.n,
+            Column("To bad", "count"): lambda each: each.change.to_bad,
+            Column("To good", "count"): lambda each: each.change.to_good,
+            Column("Changed", "share estimate"): lambda each: each.change.flip_rate,
+            Column("Right, change", "share estimate", help="Change of the agreement with people's labels"): (
+                lambda each: each.change.agreement.change
+            ),
+            Column("Groundedness, change", "estimate"): lambda each: each.change.score_shift,
+            Column("Least p", "number"): lambda each: min(each.change.p_values.values(), default=None),
+        }
+        return Table.of((each for each in self.comparisons if each.change.n), columns)
 
 
 def anchor_report(
@@ -281,7 +287,7 @@ def anchor_report(
     changes = [compare.with_earlier(verdicts) for _, verdicts in parts]
     shown = shown_tests(changes, looks)
     tests = sum(len(change.p_values) for change in changes)
-    drift = any(shown)
+    drift = [code for change, names in zip(changes, shown, strict=True) for code in drift_codes(change, names)]
     seen = seen_share(changes[0].n, tests, looks)
     return AnchorReport(
         judge=version.title,
@@ -292,16 +298,16 @@ def anchor_report(
         labelled=int(compare.labelled.sum()),
         usable=newest.ok,
         looks=looks,
-        drift=drift,
-        exit_code=int(drift),
-        sentence=_sentence(version.title, changes, shown, seen),
+        drift=bool(drift),
+        exit_code=int(bool(drift)),
+        headline=_headline(version.title, changes[0].n, drift, seen),
         seen=seen,
         comparisons=tuple(
-            AnchorComparison(since, change, names, tuple(_sentences(since, change, changes[0])))
+            AnchorComparison(since, change, names)
             for (since, _), change, names in zip(parts, changes, shown, strict=True)
         ),
         changed=compare.changed(connection, parts[0][1]),
-        warnings=tuple(_warnings(version, newest, len(anchors.response_ids), changes[0])),
+        caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
     )
 
 
@@ -376,63 +382,31 @@ def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | Non
     return Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
 
 
-def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple[str, ...]], seen: float | None) -> str:
-    if not changes[0].n:
-        return f"{title} has no earlier verdicts on the anchors. Its next verdicts are compared with these."
-    named = [_drift_words(name, change) for change, names in zip(changes, shown, strict=True) for name in names]
-    if named:
-        *others, last = dict.fromkeys(named)
-        return f"Drift is shown: {title} {' and '.join(filter(None, [', '.join(others), last]))}."
-    if seen is None:
-        are = "is" if changes[0].n == 1 else "are"
-        return f"No drift shown. {counted(changes[0].n, 'anchor')} {are} too few to show any drift. Draw more of them."
-    return (
-        f"No drift shown. If {percent(seen)} of the verdicts had changed in one direction, this would have been found "
-        "in 8 of 10 cases."
-    )
+def drift_codes(change: AnchorChange, shown: Sequence[str]) -> Iterator[str]:
+    """Yield what each test that is ``shown`` means."""
+    worse, lower = (each.value is not None and each.value < 0 for each in (change.agreement.change, change.score_shift))
+    codes = {
+        "direction": "drift_to_bad" if change.to_bad > change.to_good else "drift_to_good",
+        "agreement": "drift_worse" if worse else "drift_better",
+        "score": "drift_lower" if lower else "drift_higher",
+        "flips": "drift_flips",
+    }
+    yield from (codes[test] for test in shown)
 
 
-def _drift_words(test: str, change: AnchorChange) -> str:
-    worse = (change.agreement.change.value or 0) < 0
-    lower = (change.score_shift.value or 0) < 0
-    return {
-        "direction": f"calls {'more' if change.to_bad > change.to_good else 'fewer'} answers bad",
-        "agreement": f"agrees with people {'less' if worse else 'more'} often",
-        "score": f"gives {'lower' if lower else 'higher'} scores",
-        "flips": "changes its verdicts more often than between its repeats",
-    }[test]
+def _headline(title: str, n: int, drift: Sequence[str], seen: float | None) -> Note:
+    if not n:
+        return note("anchors_first", judge=title)
+    if drift:
+        return note(drift[0], judge=title)
+    return note("few_anchors", n=n) if seen is None else note("no_drift", share=seen)
 
 
-def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterator[str]:
-    if not change.n:
-        return
-    if change is not first and change == first:
-        yield f"Since {since}: the same changes."
-        return
-    flips = change.to_bad + change.to_good
-    of_each = (
-        f", {change.to_bad:,} to bad and {change.to_good:,} to good, p = {change.p_values.get('direction', 1):.2g}"
-    )
-    yield (
-        f"Since {since}: {flips:,} of {counted(change.n, 'verdict')} changed ({percent_words(change.flip_rate)})"
-        f"{of_each if flips else ''}."
-    )
-    if change.agreement.n:
-        right = [percent(n / change.agreement.n) for n in (change.agreement.first_right, change.agreement.second_right)]
-        yield (
-            f"Agreement with people on {counted(change.agreement.n, 'label')}: {right[0]} before, {right[1]} now, "
-            f"{points_words(change.agreement.change, sign=True)}; McNemar p = {change.p_values['agreement']:.2g}."
-        )
-    if change.score_shift.value is not None:
-        yield f"Mean change of groundedness: {number_words(change.score_shift, sign=True)}."
-    if change.repeats is not None:
-        differ = "differs" if change.repeats.flips == 1 else "differ"
-        yield f"Between repeats, {change.repeats.flips:,} of {counted(change.repeats.n, 'verdict')} {differ}."
-
-
-def _warnings(version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange) -> Iterator[str]:
+def _caveats(
+    version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange, drift: Sequence[str]
+) -> Iterator[Note]:
+    yield from (note(code, judge=version.title) for code in dict.fromkeys(drift) if code != drift[0])
     if newest.ok < anchors:
-        yield f"Run {newest.id} has a usable verdict on {newest.ok:,} of {anchors:,} anchors."
+        yield note("anchors_unusable", run=newest.id, usable=newest.ok, anchors=anchors)
     if change.n and change.repeats is None and version.model is not None:
-        command = f"`judgeboard judge {judge_options(version)} --repeats 2`"
-        yield f"How often verdicts change by themselves is unknown. To measure it: {command}"
+        yield note("flips_unknown", command=f"judgeboard judge {judge_options(version)} --repeats 2")

@@ -20,77 +20,32 @@ from judgeboard.cli.asking import (
     skips_questions,
 )
 from judgeboard.errors import BadInput
-from judgeboard.stats.estimates import percent_words
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.domain import Estimate
     from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.judges.pairwise import SelfReferenceJudge
     from judgeboard.methods.self_reference.report import SelfReferenceReport
     from judgeboard.methods.self_reference.run import RunEstimate
-    from judgeboard.methods.self_reference.scores import Tuned
     from judgeboard.store.engine import Store
 
 
 def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
-    """Yield a report in lines for a terminal. ``sweep`` adds lines for all other thresholds."""
+    """Yield a report in lines for a terminal. ``sweep`` adds a table of all other thresholds."""
+    from judgeboard.formats.output import text_lines
+    from judgeboard.methods.self_reference import report as reports
+
     where = "" if report.account.run_id is None else f", run {report.account.run_id}"
     yield from account_lines(f"{report.judge}{where}", report.account)
-    yield from _figures(report)
+    tuned = None if report.tuned is None else reports.tuned_note(report.tuned)
+    notes = *reports.findings(report), reports.samples_note(report.samples), tuned, *report.caveats
+    yield from (each.text for each in notes if each is not None)
+    tables = [reports.conditions_table(report), reports.slices_table(report), reports.levels_table(report)]
     if sweep:
-        for point in report.sweep:
-            yield (
-                f"gate threshold {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
-                f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
-            )
+        tables.append(reports.gates_table(report))
     if report.tuned is not None:
-        yield from _tuned(report.tuned, report.k)
-    yield from report.notes
-
-
-def _figures(report: "SelfReferenceReport") -> Iterator[str]:
-    from judgeboard.methods.self_reference.report import CONDITION_WORDS, agreeing_words, samples_sentence
-
-    yield (
-        f"{counted(report.items, 'item')} with {counted(report.k, 'sample')} each. The gate ({agreeing_words(report)}) "
-        f"is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
-        f"judge's own answer is right for {percent_words(report.gate.precision)}."
-    )
-    if (of_samples := samples_sentence(report)) is not None:
-        yield of_samples
-    for name, scores in report.conditions.items():
-        words = percent_words(scores.accuracy)
-        if scores.accuracy.value is not None:
-            words += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
-            words += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
-        yield f"{CONDITION_WORDS[name]}: {words}"
-    for each in report.slices:
-        scores_of = {"A": each.without, "B": each.always}
-        known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
-        yield (
-            f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
-            f"{counted(each.n, 'item')}{_of_all(each.share)}{''.join(known)}"
-        )
-    for level in report.calibration:
-        if level.n:
-            agree = "agrees" if report.k == 1 else "agree"
-            words = f"{counted(level.n, 'item')}, right on {percent_words(level.share)}"
-            yield f"{level.agree} of {report.k} {agree}: {words}"
-
-
-def _of_all(share: "Estimate") -> str:
-    """Return the share of a slice in brackets; empty without items."""
-    return "" if share.value is None else f" ({percent_words(share)} of all)"
-
-
-def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
-    label = "optimistic" if tuned.optimistic else "cross-validated"
-    yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
-    for each in tuned.categories:
-        gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
-        optimistic = ", optimistic" if each.optimistic else ""
-        yield f"  {each.category}: gate {gate}, accuracy {percent_words(each.accuracy)} (n = {each.n:,}){optimistic}"
+        tables.append(reports.tuned_table(report.tuned, report.k))
+    for table in tables:
+        yield from ("", *text_lines(table))
 
 
 @options.command(

@@ -3,24 +3,24 @@
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import Note, note
 from judgeboard.methods.self_reference import own_answers
 from judgeboard.methods.self_reference import scores as figures
 from judgeboard.methods.self_reference.queries import FAILED, SampledQuestion, load_samples, sampling_versions
 from judgeboard.runs.method import RunAccount
-from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import comparisons
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted
 
 
 @dataclass(slots=True)
@@ -148,41 +148,27 @@ class SelfReferenceReport:
     calls_planned: int = 0
     tuned: figures.Tuned | None = None
 
-    notes: tuple[str, ...] = field(init=False)
+    caveats: tuple[Note, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(_notes(self)))
+        object.__setattr__(self, "caveats", tuple(_caveats(self)))
 
 
-def _notes(report: SelfReferenceReport) -> list[str]:
-    """Return one sentence for each count above 0."""
+def _caveats(report: SelfReferenceReport) -> Iterator[Note]:
     compared = any(scores.not_asked < report.items for scores in report.conditions.values())
-    ties, gate_on = (report.ties_on, " with the gate on,") if report.ties_on else (report.ties, "")
-    repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard compare ssr` command."
-    sentences = (
-        (ties, "question", f"On {{}}{gate_on} two sampled answers are equally frequent. The first one counts."),
-        (
-            report.no_answer,
-            "question",
-            f"On {{}} none of {report.k} samples has an answer. B uses the verdict of A there.",
-        ),
-        (report.no_reference, "question", "The correct answer of {} is not known. They are in no slice."),
-        (report.no_gold * compared, "pair", "The better answer of {} is not known. They do not count for accuracy."),
-        (report.fewer_samples, "question", f"Left out because they have fewer than {report.k} samples: {{}}."),
-        (report.failed_samples, "question", f"Left out because the call for a sample failed: {{}}. {repeat}"),
-        (report.forgotten, "question", "Left out because their texts were deleted: {}."),
-        (
-            report.other_reference,
-            "pair",
-            "On {} the judge saw another answer than the majority of these samples. B does not count there.",
-        ),
-        (
-            report.tuned is not None and report.tuned.optimistic,
-            "",
-            "The thresholds of some categories are optimistic: they were tuned on the items they are scored on.",
-        ),
-    )
-    return [sentence.format(counted(number, noun)) for number, noun, sentence in sentences if number]
+    counts = {
+        "tied_samples_on" if report.ties_on else "tied_samples": report.ties_on or report.ties,
+        "no_sample_answer": report.no_answer,
+        "no_correct_answer": report.no_reference,
+        "no_better_answer": report.no_gold * compared,
+        "fewer_samples": report.fewer_samples,
+        "failed_samples": report.failed_samples,
+        "forgotten_samples": report.forgotten,
+        "other_reference": report.other_reference,
+    }
+    yield from (note(code, n=n) for code, n in counts.items() if n)
+    if report.tuned is not None and report.tuned.optimistic:
+        yield note("optimistic_thresholds")
 
 
 CONDITIONS = ("A", "B", "C")
@@ -370,6 +356,12 @@ def _listed(items: list[figures.Item], arrays: figures.Items, needed: int) -> tu
     )
 
 
+SLICES = {
+    (True, True): "Gate on, own answer right",
+    (True, False): "Gate on, own answer wrong",
+    (False, True): "Gate off, own answer right",
+    (False, False): "Gate off, own answer wrong",
+}
 CONDITION_WORDS = {"A": "A no reference", "B": "B always", "C": "C selective"}
 MEANINGS = (
     "The judge answers each question several times (samples). The gate is on if enough samples agree. "
@@ -378,29 +370,31 @@ MEANINGS = (
 )
 
 
-def report_sentence(report: SelfReferenceReport) -> str:
-    """Return sentences on the accuracy by condition, how often the gate is on, and how often its answer is right."""
-    return f"{_conditions(report)} {_gate(report)}"
+def findings(report: SelfReferenceReport) -> Iterator[Note]:
+    """Yield the accuracy with the judge's own answer, the gain over A, how often the gate is on, and is then right."""
+    accuracy, gain = report.conditions["C"].accuracy, report.gain["A"]
+    yield note("own_answer_unknown" if accuracy.value is None else "own_answer", accuracy=accuracy)
+    if gain.value is not None and gain.low is not None and gain.high is not None:
+        yield note(gain_code(gain.low, gain.high), change=gain)
+    yield note("gate", needed=report.needed, on=report.gate.on_rate, questions=report.items)
+    if report.gate.on_rate.value:
+        yield note("gate_right", right=report.gate.precision)
 
 
-MOST_LISTED = 10  # up to this number of samples, a sentence has the figure of every number
+def gain_code(low: float, high: float) -> str:
+    """Return what the interval of a difference between C and A shows."""
+    if low == high == 0:
+        return "own_answer_no_difference"
+    if low <= 0 <= high:
+        return "own_answer_unclear"
+    return "own_answer_helps" if low > 0 else "own_answer_harms"
 
 
-def samples_sentence(report: SelfReferenceReport) -> str | None:
+def samples_note(samples: figures.SampleScores) -> Note | None:
     """Return how often samples and their majority are right; None if the correct answers are not known."""
-    mean, best, majority = report.samples.mean, report.samples.best, report.samples.majority
-    if mean.value is None:
+    if samples.mean.value is None:
         return None
-    fewer = ", ".join(
-        f"{j}: {percent_words(each)}"
-        for j, each in enumerate(report.samples.pass_at[1:-1], start=2)
-        if j <= MOST_LISTED or str(j).rstrip("0") in {"1", "2", "5"}  # then 20, 50, 100, 200, …
-    )
-    return (
-        f"On average {percent_words(mean)} of the samples are right. Their majority is right on "
-        f"{percent_words(majority)} of {counted(best.n, 'question')}. At least one of {report.k} is right on "
-        f"{percent_words(best)}{f'; at least one of {fewer}' if fewer else ''}."
-    )
+    return note("samples_right", mean=samples.mean, majority=samples.majority, best=samples.best)
 
 
 def noun(report: SelfReferenceReport) -> str:
@@ -415,59 +409,104 @@ def compare_command(report: SelfReferenceReport) -> str:
     return f"`judgeboard compare ssr --pairs FILE --model {model} --conditions A,B,C`"
 
 
-def agreeing_words(report: SelfReferenceReport, *, whose: str = "") -> str:
-    """Return when the gate is on: "at least 3 of its 4 samples agree", with ``whose`` samples."""
-    if report.k == 1:
-        return f"{whose or 'the '}only sample has an answer"
-    return f"at least {report.needed} of {whose}{report.k} samples agree"
-
-
-def _conditions(report: SelfReferenceReport) -> str:
-    accuracies = {name: scores.accuracy for name, scores in report.conditions.items()}
-    gate = agreeing_words(report, whose="its ")
-    if accuracies["C"].value is None:
-        why = accuracies["C"].reason or "unknown"
-        return f"Accuracy with the judge's own answer is not available: {why}."
-    text = (
-        f"The judge sees its own answer only if {gate} (condition C). With this rule it prefers the better answer on "
-        f"{percent_words(accuracies['C'])} of {counted(accuracies['C'].n, 'pair')}."
-    )
-    others = {"A": "Without its own answer (A)", "B": "With it on every pair (B)"}
-    known = [
-        f" {words}: {percent(value)}."
-        for name, words in others.items()
-        if (value := accuracies[name].value) is not None
-    ]
-    return text + "".join(known) + _gained(report.gain["A"])
-
-
-def _gained(change: Estimate) -> str:
-    if change.value is None or change.low is None or change.high is None:
-        return ""
-    if change.low == change.value == change.high == 0:
-        return " There is no difference on any pair."
-    if change.low <= 0 <= change.high:
-        return " The difference between C and A is not significant."
-    more = "more" if change.value > 0 else "less"
-    low, high = sorted(abs(end) * 100 for end in (change.low, change.high))
-    return f" That is {abs(change.value) * 100:.1f} points [{low:.1f}, {high:.1f}] {more} than in A."
-
-
-def _gate(report: SelfReferenceReport) -> str:
-    rate, precision = report.gate.on_rate, report.gate.precision
-    if rate.value is None:
-        return "There are no samples yet."
-    if rate.value == 0:
-        return f"The gate is on for none of {counted(report.items, 'question')}."
-    text = f"The gate is on (enough samples agree) for {percent(rate.value)} of {counted(report.items, 'question')}"
-    if precision.value is None:
-        return f"{text}; {precision.reason}."
-    return f"{text}; the judge's own answer is then right on {percent(precision.value)} {percent_interval(precision)}."
-
-
-def tuned_sentence(tuned: figures.Tuned) -> str:
+def tuned_note(tuned: figures.Tuned) -> Note:
     """Return the accuracy with thresholds by category."""
     if tuned.accuracy.value is None:
-        return "Tuning a gate per category needs conditions A and B on every pair."
-    chosen = "partly on the same pairs, so this is optimistic" if tuned.optimistic else "on other pairs"
-    return f"With a gate per category, tuned {chosen}, the accuracy of C is {percent_words(tuned.accuracy)}."
+        return note("tuned_unknown")
+    return note("tuned_optimistic" if tuned.optimistic else "tuned", accuracy=tuned.accuracy)
+
+
+def _known(estimate: Estimate) -> Estimate | None:
+    return None if estimate.value is None else estimate
+
+
+def gate_words(needed: int, k: int) -> str:
+    """Return a gate as its field shows it: "4 of 5"."""
+    return f"{needed} of {k}"
+
+
+def share_column(title: str, width: int = 105) -> Column:
+    """Return a column of shares with their intervals."""
+    return Column(title, "share estimate", width=width)
+
+
+_RIGHT_IF_ON = Column(
+    "Right if on", "share estimate", width=118, help="How often the judge's own answer is right if the gate is on"
+)
+_WIDTH = 102  # px; all columns of the table of conditions fit a page of 1440 px
+
+
+def conditions_table(report: SelfReferenceReport) -> Table:
+    """Return the accuracy by condition."""
+    columns: Columns[tuple[str, figures.ConditionScores]] = {
+        Column("Condition", width=_WIDTH): lambda line: CONDITION_WORDS[line[0]],
+        share_column("All", _WIDTH): lambda line: _known(line[1].accuracy),
+        Column("Pairs", "count", width=55): lambda line: line[1].accuracy.n,
+        Column("Inconsistent", "count", width=95, help="The two orders differ; each counts as half right"): (
+            lambda line: line[1].splits
+        ),
+        share_column("Gate on", _WIDTH): lambda line: _known(line[1].on),
+        share_column("Gate off", _WIDTH): lambda line: _known(line[1].off),
+        Column("Unmeasured", "count", help="No usable verdict in both orders"): lambda line: line[1].unmeasured,
+    }
+    return Table.of(report.conditions.items(), columns)
+
+
+def slices_table(report: SelfReferenceReport) -> Table:
+    """Return the accuracy in A and B by gate and own answer."""
+    columns: Columns[figures.SliceScores] = {
+        Column("Slice", width=135): lambda part: SLICES[part.gate_on, part.majority_right],
+        Column(f"{noun(report).capitalize()}s", "count", width=70): lambda part: part.n,
+        share_column("Share of all"): lambda part: _known(part.share),
+        share_column(CONDITION_WORDS["A"]): lambda part: _known(part.without),
+        share_column(CONDITION_WORDS["B"]): lambda part: _known(part.always),
+    }
+    return Table.of(report.slices, columns).without_empty(CONDITION_WORDS.values())
+
+
+def levels_table(report: SelfReferenceReport) -> Table:
+    """Return how often the own answer is right, by the number of samples that agree."""
+    columns: Columns[figures.AgreementLevel] = {
+        Column("Agree"): lambda level: gate_words(level.agree, report.k),
+        Column("Questions", "count", width=70): lambda level: level.n,
+        Column("Right", "count", width=70): lambda level: level.right,
+        share_column("Share right"): lambda level: _known(level.share),
+    }
+    return Table.of(report.calibration[::-1], columns)
+
+
+def gates_table(report: SelfReferenceReport) -> Table:
+    """Return the accuracy of C at every gate."""
+    columns: Columns[figures.SweepPoint] = {
+        Column("Gate threshold"): lambda point: gate_words(point.agree, report.k),
+        share_column("C selective"): lambda point: _known(point.scores.accuracy),
+        share_column("Gate on"): lambda point: _known(point.gate.on_rate),
+        _RIGHT_IF_ON: lambda point: _known(point.gate.precision),
+    }
+    return Table.of(report.sweep, columns)
+
+
+def categories_table(report: SelfReferenceReport) -> Table:
+    """Return gate and accuracy by category, at the common threshold."""
+    columns: Columns[figures.CategoryScores] = {
+        Column("Category", width=130): lambda part: part.category,
+        Column(f"{noun(report).capitalize()}s", "count", width=70): lambda part: part.n,
+        share_column("Gate on"): lambda part: _known(part.gate.on_rate),
+        _RIGHT_IF_ON: lambda part: _known(part.gate.precision),
+        share_column(CONDITION_WORDS["A"]): lambda part: _known(part.without),
+        share_column(CONDITION_WORDS["B"]): lambda part: _known(part.always),
+        share_column(CONDITION_WORDS["C"]): lambda part: _known(part.selective),
+    }
+    return Table.of(report.categories, columns).without_empty(CONDITION_WORDS.values())
+
+
+def tuned_table(tuned: figures.Tuned, k: int) -> Table:
+    """Return the threshold of each category, and the accuracy of C with it."""
+    columns: Columns[figures.TunedCategory] = {
+        Column("Category"): lambda part: part.category,
+        Column("Gate threshold"): lambda part: gate_words(part.agree, k) if part.agree <= k else "never on",
+        Column("Pairs", "count"): lambda part: part.n,
+        share_column("C selective"): lambda part: part.accuracy,
+        Column("Optimistic"): lambda part: "yes" if part.optimistic else None,
+    }
+    return Table.of(tuned.categories, columns).without_empty({"Optimistic"})

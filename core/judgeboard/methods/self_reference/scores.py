@@ -410,7 +410,7 @@ def tuned_by_category(items: Items) -> Tuned:
     for verdicts in (items.without, items.always):
         missing = never_asked(items, verdicts, everywhere)
         if missing:
-            return Tuned(unmeasured(0, f"{missing}; tuning needs conditions A and B on every item"), optimistic=False)
+            return Tuned(unmeasured(0, missing), optimistic=False)
     measured = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
     named = np.array(items.categories, dtype=object)
     tuned, scores, scored, order = [], [], [], np.argsort(items.pair_ids, kind="stable")

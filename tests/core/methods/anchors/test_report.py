@@ -18,6 +18,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
+from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
@@ -159,7 +160,7 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
         unlabelled = store_responses(connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]).new
     made = make_anchors(store, n=15, replace=True, by="cli:mara")
     assert (made.left_out, made.anchors, made.labelled) == ({"align": 70}, 15, 10)
-    assert "70 labelled answers left out: `judgeboard align`" in made.sentence
+    assert note("not_drawn_align", n=70) in made.notes
     with store.reading() as connection:
         assert stored_anchors(connection).response_ids == (*first, *unlabelled)
 
@@ -181,7 +182,7 @@ def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_hav
     again(log.store, saying(every_third))
     drift = report(log.store)
     assert (drift.drift, drift.exit_code, drift.changed) == (False, 0, ())
-    assert drift.sentence.startswith("No drift shown.")
+    assert drift.headline.code == "no_drift"
     assert drift.seen is not None
     assert 0.1 < drift.seen < 0.5
     (first,) = drift.comparisons
@@ -195,7 +196,7 @@ def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_jud
     again(log.store, saying(lambda _number: True))
     drift = report(log.store)
     assert (drift.drift, drift.exit_code) == (True, 1)
-    assert drift.sentence.startswith("Drift is shown: rag v1 calls more answers bad")
+    assert drift.headline == note("drift_to_bad", judge="rag v1")
     assert [(each.change.to_bad, each.change.to_good) for each in drift.comparisons] == [(40, 0), (40, 0)]
     assert all({"direction", "agreement", "score"} <= set(each.shown) for each in drift.comparisons)
     assert len(drift.changed) == 40

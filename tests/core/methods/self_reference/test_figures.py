@@ -10,7 +10,7 @@ import pytest
 
 from judgeboard.domain import JudgeVersion, PairItem, Preference, Shown
 from judgeboard.methods.self_reference.own_answers import Majority, majority
-from judgeboard.methods.self_reference.report import Loaded, report_of, report_sentence
+from judgeboard.methods.self_reference.report import Loaded, findings, report_of, tuned_note
 from judgeboard.methods.self_reference.run import Plan, RunEstimate, Task
 from judgeboard.methods.self_reference.scores import (
     NOT_ASKED,
@@ -216,43 +216,29 @@ def test_equally_good_thresholds_show_a_reference_least_often() -> None:
 def test_tuning_needs_both_conditions_everywhere() -> None:
     tuned = tuned_by_category(numbered_items([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
     assert (tuned.accuracy.value, tuned.optimistic, tuned.categories) == (None, False, ())
-    assert "conditions A and B" in str(tuned.accuracy.reason)
+    assert tuned_note(tuned).code == "tuned_unknown"
 
 
-def sentence(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "xxxxx") -> str:
+def codes(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "xxxxx") -> list[str]:
     with store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("j", "ssr"))
     items = [
         Item(place, "QA", A, majority(list(samples)), True, plain, reference)
         for place, (plain, reference) in enumerate(made)
     ]
-    return report_sentence(report_of(version, Loaded(items), 5, 4))
+    return [each.code for each in findings(report_of(version, Loaded(items), 5, 4))]
 
 
-def test_a_clear_gain_is_said_in_points(sqlite_store: Store) -> None:
-    words = sentence(sqlite_store, *[(WRONG, RIGHT)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert (
-        "on 100 % [91, 100] of 40 pairs. Without its own answer (A): 50 %. With it on every pair (B): 100 %." in words
-    )
-    assert "That is 50.0 points [" in words
-    assert "more than in A." in words
-    worse = sentence(sqlite_store, *[(RIGHT, WRONG)] * 20, *[(RIGHT, RIGHT)] * 20)
-    assert "less than in A." in worse
-
-
-def test_what_may_be_chance_is_said_so_and_no_difference_too(sqlite_store: Store) -> None:
-    chance = sentence(sqlite_store, *[(WRONG, RIGHT)] * 11, *[(RIGHT, WRONG)] * 9)
-    assert "is not significant" in chance
-    assert "no difference on any pair" in sentence(sqlite_store, *[(RIGHT, RIGHT)] * 20)
-
-
-def test_what_was_not_asked_is_not_measured(sqlite_store: Store) -> None:
-    words = sentence(sqlite_store, (NOT_ASKED, NOT_ASKED))
-    assert words.startswith("Accuracy with the judge's own answer is not available: the judge was")
-    assert words.endswith(
-        "The gate is on (enough samples agree) for 100 % of 1 question; "
-        "the judge's own answer is then right on 100 % [21, 100]."
-    )
+def test_a_clear_gain_or_loss_is_told_from_chance(sqlite_store: Store) -> None:
+    gate = ["gate", "gate_right"]
+    for differ, same, code in (
+        ([(WRONG, RIGHT)] * 20, 20, "own_answer_helps"),
+        ([(RIGHT, WRONG)] * 20, 20, "own_answer_harms"),
+        ([(WRONG, RIGHT)] * 11 + [(RIGHT, WRONG)] * 9, 0, "own_answer_unclear"),
+        ([], 20, "own_answer_no_difference"),
+    ):
+        assert codes(sqlite_store, *differ, *[(RIGHT, RIGHT)] * same) == ["own_answer", code, *gate]
+    assert codes(sqlite_store, (NOT_ASKED, NOT_ASKED)) == ["own_answer_unknown", *gate]
 
 
 def test_a_small_cost_is_estimated_with_its_digits() -> None:

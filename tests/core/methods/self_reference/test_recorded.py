@@ -16,7 +16,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference.command import report_lines
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
-from judgeboard.methods.self_reference.report import measure_self_reference, samples_sentence
+from judgeboard.methods.self_reference.report import measure_self_reference
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.export import exports
@@ -88,8 +88,7 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
     assert not report.tuned.optimistic
     shares = [each.share.value for each in report.slices]
     assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
-    line = next(line for line in report_lines(report, sweep=False) if line.startswith("gate on, own answer right"))
-    assert line.startswith("gate on, own answer right: 647 items (46 % [")
+    assert any(re.match(r"Gate on, own answer right +647 +46 % \[", line) for line in report_lines(report, sweep=False))
 
 
 @pytest.mark.shared
@@ -145,7 +144,7 @@ def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(s
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
     assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
     assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
-    assert any("another answer than the majority" in note for note in first.notes)
+    assert "other_reference" in [each.code for each in first.caveats]
 
 
 def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
@@ -201,7 +200,6 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
     assert (best.value, best.n) == (0.75, 4)
     assert [each.value for each in report.samples.pass_at] == pytest.approx([1 / 3, (1 + 2 / 3 + 0 + 2 / 3) / 4, 0.75])
-    assert "At least one of 3 is right on 75 %" in (samples_sentence(report) or "")
     with store.reading() as connection:
         exported = [row["correct"] for row in exports()["samples"].rows(connection)]
     assert exported == [
@@ -237,7 +235,7 @@ def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> 
         assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1
 
 
-def test_many_samples_have_figures_of_round_numbers(sqlite_store: Store) -> None:
+def test_many_samples_have_figures_of_each_number(sqlite_store: Store) -> None:
     lines = [
         {"id": f"q{n}", "question": f"How far {n}?", "samples": ["1"] * 68, "correct": [True] * n + [False] * (68 - n)}
         for n in range(12)
@@ -247,5 +245,3 @@ def test_many_samples_have_figures_of_round_numbers(sqlite_store: Store) -> None
     report = measure_self_reference(sqlite_store, k=68)
     two = sum(1 - math.comb(68 - n, 2) / math.comb(68, 2) for n in range(12)) / 12
     assert report.samples.pass_at[1].value == pytest.approx(two)
-    sentence = samples_sentence(report) or ""
-    assert re.findall(r"(?:of|,) (\d+): ", sentence) == ["2", *map(str, range(3, 11)), "20", "50"]
