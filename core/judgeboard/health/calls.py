@@ -10,6 +10,7 @@ from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.measure.notes import Note, note
+from judgeboard.measure.repeats import temperature_note
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
@@ -158,7 +159,7 @@ def self_consistency(record: JudgeRecord) -> Check:
     if record.repeats.incomplete:
         notes.append(note("incomplete_repeats", n=record.repeats.incomplete))
     if temperature is not None:
-        notes.append(note("temperature", temperature=temperature) if temperature else note("temperature_zero"))
+        notes.append(temperature_note(temperature))
     if warns:
         notes.append(note("single_verdict_unreliable"))
     unstable = tuple(record.repeats.response_ids[~record.repeats.same].tolist())

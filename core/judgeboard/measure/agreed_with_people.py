@@ -6,7 +6,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import unweighted, weighted_labels
-from judgeboard.measure.agreement_result import answers_words, for_all, judge_statistics
+from judgeboard.measure.agreement_result import for_all, judge_statistics
 from judgeboard.measure.all_answers import in_all_answers
 from judgeboard.measure.ratings import AnswerRatings
 from judgeboard.stats.arrays import IntArray
@@ -25,18 +25,6 @@ class AgreedWithPeople:
     accuracy: Estimate
     kappa: Estimate
     answers: int | None = None
-
-    @property
-    def described(self) -> str:
-        """Which answers the figures describe, for a sentence; empty if there is no figure."""
-        return described_words(self.accuracy, self.answers)
-
-
-def described_words(estimate: Estimate, answers: int | None) -> str:
-    """Return " on all 1,103 judged answers" or " on 176 graded answers"; an empty text without a figure."""
-    if estimate.value is None:
-        return ""
-    return f" on {answers_words(estimate.n, answers)}"
 
 
 def agreed_with_people(

@@ -499,6 +499,47 @@ WORDS: dict[str, str] = {
     "drift_flips": "Drift is shown: {judge} changes its verdicts more often than between its repeats.",
     "anchors_unusable": "Run {run} has a usable verdict on {usable:,} of {anchors:,} anchors.",
     "flips_unknown": "How often verdicts change by themselves is unknown. To measure it: `{command}`",
+    # Audits by a supreme judge
+    "audit": "{supreme} marked {caught:,} of {wrong:wrong verdict}.",
+    "audit_ungraded": "{supreme} marked {marked:,} of {verdicts:verdict} as wrong. People graded none of these answers "
+    "yet, so the marks cannot be checked.",
+    "audit_unusable": "None of {reviews:review} by {supreme} is usable.",
+    "audit_of_two_judges": "The supreme judge judged the answers itself; a verdict that contradicts its own is marked.",
+    "audit_of_verdicts": "The supreme judge saw each answer together with its verdict (approach 1).",
+    "audit_by_own_scores": "The supreme judge scored the answers itself and marks verdicts far from its own (approach "
+    "2).",
+    "audit_usable": "Usable audits: {n:,} of {verdicts:verdict}.",
+    "audit_again": "{n:audit} without a usable review. To ask again: `judgeboard test audit {command}`",
+    "audit_draws": "Reviews keep the sampling probability with which they were drawn: {draws:list}.",
+    "marks_without_flag": "Marked verdicts without a flag: {n:,}. The judge has a newer verdict on these answers.",
+    "nothing_to_compare": "Not compared: {n:,}, because the two judges have no measure in common.",
+    # Juries
+    "jury": "{ok:answer} have a verdict of the jury.",
+    "jury_left_out": "{ok:,} of {answers:answer} have a verdict of the jury. Left out: {reasons:list}.",
+    "votes_on_no_label": "{judge} gives no label on {n:answer} and does not vote on the label there. For agreement, "
+    "its groundedness below {cut} counts as hallucinated.",
+    # Suites
+    "suite_average": "Average score {average:.2} of 5 (threshold {threshold:g}), pass rate {rate:%}.",
+    "gate_pass": "The gate passes.",
+    "gate_fail": "The gate fails.",
+    "gate_not_measured": "The gate could not be measured.",
+    "gate_unfinished": "The run is {state}: {why}.",
+    "gate_no_score": "No case could be measured.",
+    "gate_few_scores": "Without a score: {n:,} of {cases:case}, more than {most:%}.",
+    "gate_few_compared": "Too few cases were measured in both this run and run {run} (n = {n:,}, at least {least} "
+    "needed).",
+    "gate_checks": "A check fails on {n:,} of {cases:case}.",
+    "gate_below": "The average {average:.2} is below the threshold {threshold:g}.",
+    "gate_average_fell": "The average changed by {change:.2} compared with run {run}.",
+    "gate_pass_rate_fell": "The pass rate changed by {change:points} compared with run {run} (p = {p:.3g}).",
+    "baseline": "Compared with run {run}, the average of {n:case} changed by {change:.2}.",
+    "baseline_unmeasured": "No case was measured in both this run and run {run}.",
+    "baseline_scores": "Worse: {worse:case}. Better: {better:case}.",
+    "baseline_passes": "Passed before, fail now: {only_before:,}. Failed before, pass now: {only_after:,} (McNemar, "
+    "p = {p:.2g}).",
+    "baseline_other_judge": "The baseline was scored by another judge version. The change may come from the judge.",
+    "baseline_other_candidate": "In the baseline run, another candidate answered.",
+    "no_baseline": "No baseline: {suite} has no earlier finished run of {candidate} judged by {judge}.",
     # Alert rules
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log

@@ -5,19 +5,23 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.audits.report import (
+    MARKED,
+    RIGHT,
+    UNMARKED,
+    WRONG,
     AuditedAnswer,
     AuditReport,
     DoneAudit,
+    audit_caveats,
     audit_report,
-    audit_sentence,
+    counts_table,
     done_audits,
-    how_words,
+    headline,
     nothing_usable,
-    rates,
-    unmeasured_words,
+    rates_table,
+    unmeasured_rates,
 )
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading, stacking_columns
@@ -46,8 +50,6 @@ MEANINGS = {
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
 AUDIT_HEIGHT = 230
-WRONG, RIGHT = "wrong", "right"
-MARKED, UNMARKED = "marked wrong", "not marked"
 GROUPED = "An evidence group contains all answers to one question with the same passages."
 Line = tuple[AuditedAnswer, JudgedText | None]  # the text is None if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
@@ -69,14 +71,6 @@ FILE_COLUMNS: Columns[Line] = {
     Column("people"): lambda line: line[0].people,
     Column("reasoning"): lambda line: line[1] and line[1].reasoning,
 }
-RATE_COLUMNS: Columns[tuple[str, Estimate, str]] = {
-    Column("Rate", width=100): lambda rate: rate[0],
-    Column("Value", "share estimate", width=125, help="With its 95 % interval"): (
-        lambda rate: None if rate[1].value is None else rate[1]  # the cell is too narrow for a reason
-    ),
-    Column("Of", "count", width=60): lambda rate: rate[1].n,
-    Column("Meaning", width=220): lambda rate: rate[2],
-}
 
 
 def audits() -> None:
@@ -89,8 +83,8 @@ def audits() -> None:
             return
         audit, as_table = _filters(done)
         report = audit_report(connection, *audit, reviewed_only=True)
-        sentence(audit_sentence(report))
-        caption(how_words(connection, audit, report), *report.notes)
+        sentence(headline(report).text)
+        caption(*(each.text for each in audit_caveats(connection, audit, report)))
         if nothing_usable(report):
             return
         left, right = stacking_columns("audits", [1, 1.1])
@@ -138,24 +132,14 @@ def audit_chart(report: AuditReport) -> Any:
 
 
 def _counts(report: AuditReport, *, as_table: bool) -> None:
-    cells = [
-        (WRONG, MARKED, report.tp, "Caught"),
-        (WRONG, UNMARKED, report.fn, "Missed"),
-        (RIGHT, MARKED, report.fp, "Accused"),
-        (RIGHT, UNMARKED, report.tn, None),
-    ]
-    rows = Table(
-        (Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")),
-        tuple((verdict, mark, number) for verdict, mark, number, _ in cells),
-    )
     listed = {"audited": report.judge_version, "supreme": report.supreme_version}
     figure(
         lambda: audit_chart(report),
         AUDIT_HEIGHT,
-        rows,
-        [None if name is None else Rows("audits", listed | {"list": name}) for *_, name in cells],
+        counts_table(report),
+        [*(Rows("audits", listed | {"list": name}) for name in LISTS), None],
         key="audit_counts",
-        says=audit_sentence(report),
+        says=headline(report).text,
         as_table=as_table,
         under=(
             "Click a cell to list its answers.",
@@ -167,13 +151,14 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
 def _rates(report: AuditReport) -> None:
     unit = report.recall.unit or report.false_alarm_rate.unit
     flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None
+    missing = unmeasured_rates(report)
     table(
-        Table.of(rates(report), RATE_COLUMNS),
+        rates_table(report),
         key="audit_rates",
         under=(
             f"Intervals: 95 % CI, bootstrap over {unit}s." if unit else None,
             GROUPED if unit == "evidence group" else None,
-            unmeasured_words(report),
+            None if missing is None else missing.text,
             flags,
         ),
     )

@@ -14,9 +14,9 @@ from judgeboard.methods.suites.results import (
     CaseResult,
     SuiteResult,
     SuiteRun,
-    baseline_sentence,
+    baseline_notes,
+    findings,
     list_results,
-    result_sentence,
     score_words,
     suite_result,
 )
@@ -112,7 +112,7 @@ def suites() -> None:
         return
     filters = _filters(everything)
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
-    sentence(result_sentence(result))
+    sentence(" ".join(each.text for each in findings(result)))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     left, right = stacking_columns("suites", [1.6, 1])
     with left:
@@ -258,7 +258,8 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     if result.baseline is None:
         return
     heading(f"Compared with run {filters.baseline}")
-    caption(baseline_sentence(result.baseline), *result.baseline.caveats)
+    notes = *baseline_notes(result.baseline), *result.baseline.caveats
+    caption(*(each.text for each in notes))
     if not result.baseline.cases:
         return
     cases = {case.key: case for case in result.cases}

@@ -3,6 +3,7 @@
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.measure.notes import note
 from judgeboard.methods.audits.report import AuditSample
 from judgeboard.methods.audits.run import audit, audit_recorded, make_supreme
 from judgeboard.store.engine import Store
@@ -80,34 +81,32 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)
         audit(log.store, supreme, "teacher")
-    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 reviewed 12 verdicts")
+    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 marked ")
     app = open_page("audits", supreme="supreme v2")
     (sentence,) = texts(app, "jb-say")
-    assert sentence == (
-        "12 of 12 reviews of teacher v1 by supreme v2 are not usable; to ask again: judgeboard test audit "
-        "'teacher v1' --model deaf --rejudge failed."
-    )
+    assert sentence == note("audit_unusable", supreme="supreme v2", reviews=12).text
+    assert "'teacher v1' --model deaf --rejudge failed" in texts(app, "jb-cap")[0]
     assert charts(app) == []
 
 
 def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:
     log = audited(sqlite_store)
     (how, *_) = texts(open_page("audits"), "jb-cap")
-    assert how.startswith("The supreme judge judged the answers itself; a verdict that contradicts its own is marked.")
-    assert "12 of the 12 verdicts of teacher v1 have a usable audit; all 12 verdicts were selected." in how
+    assert how.startswith(note("audit_of_two_judges").text)
+    assert note("audit_usable", n=12, verdicts=12).text in how
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
     assert 0 < report.audited < 12
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert how.startswith("The supreme judge saw each answer together with its verdict (approach 1).")
-    assert f"{report.audited} of the 12 verdicts of teacher v1" in how
-    assert "; a sample of 50 % contains about 6." in how
+    assert how.startswith(note("audit_of_verdicts").text)
+    assert note("audit_usable", n=report.audited, verdicts=12).text in how
+    assert f"{report.audited} at 50 %" in how
     drawn, silent = report.audited, always(completion("Fine."))
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert f"{12 - drawn} more audits are not usable" in how
+    assert f"{12 - drawn} audits without a usable review" in how
 
 
 def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:

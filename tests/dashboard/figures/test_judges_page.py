@@ -136,14 +136,9 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     log.review_all(ids[4:], label=GOOD.value)
     judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
     app = open_page("judges", version="jury v1")
-    words = " ".join(texts(app, "jb-cap jb-under"))
-    for part in (
-        "Unanimous on 8 of 12 answers judged by all members: 67 %",
-        "The agreement with people holds on all 12 judged answers. n counts the labels behind it.",
-        "Fleiss' kappa of the members: 0.5",
-        "12 of 12 answers have a verdict of the jury.",
-    ):
-        assert part in words
+    (figures,) = (each.value for each in app.dataframe if "Members" in each.value)
+    assert figures["Value"].tolist()[0].startswith("67 %")
+    assert figures["n"].tolist()[0] == 12
     (members,) = (each.value for each in app.dataframe if "Agreement with people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
     assert [each.split(" [")[0] for each in members["Agreement with people"]] == ["100 %", "83 %", "83 %", "100 %"]
@@ -166,11 +161,10 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
         store_judgments(connection, version, None, again)
     app = open_page("judges")
     words = " ".join(texts(app, "jb-cap jb-under"))
-    assert "All repeats have the same quality on 75 %" in words
-    assert "of 8 answers" in words
     assert "temperature 0.7" in words
     (measures,) = (each.value for each in app.dataframe if "All repeats equal" in each.value)
     assert measures["Spread"].tolist()[0].startswith("0.25 [")
+    assert (measures["All repeats equal"].tolist()[0][:4], measures["Answers"].tolist()[0]) == ("75 %", 8)
 
 
 def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -8,9 +8,8 @@ import click
 
 from judgeboard.cli import asked_judge, asking, options
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.stats.estimates import percent
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
@@ -128,18 +127,15 @@ def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "J
 
 def report_lines(report: "AuditReport") -> Iterator[str]:
     """Yield the report on an audit in lines for a terminal."""
-    from judgeboard.methods.audits.report import rates
+    from judgeboard.formats.output import text_lines
+    from judgeboard.methods.audits.report import counts_table, headline, rates_table, unmeasured_rates
 
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
     yield from asking.account_lines(head, report.account)
-    audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
-    yield f"{audited}; {counted(report.flags_raised, 'flag')}"
-    right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"
-    yield f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}, {right}"
-    for name, estimate, meaning in rates(report):
-        yield f"{name.lower()} ({meaning}): {percent_words(estimate)}"
+    notes = headline(report), unmeasured_rates(report), *report.caveats
+    yield from (each.text for each in notes if each is not None)
+    yield from ("", *text_lines(counts_table(report)), "", *text_lines(rates_table(report)))
     for name, answers in (("caught", report.caught), ("missed", report.missed), ("accused", report.accused)):
-        shown = ", ".join(answer.external_id for answer in answers[:SHOWN])
         if answers:
-            yield f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else "")
-    yield from report.notes
+            more = [f"{len(answers) - SHOWN:,} more"] if len(answers) > SHOWN else []
+            yield f"{name}: {', '.join([*(each.external_id for each in answers[:SHOWN]), *more])}"

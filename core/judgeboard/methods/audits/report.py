@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, NamedTuple
@@ -14,6 +14,8 @@ from sqlalchemy import Connection
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
+from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.methods.audits import queries
 from judgeboard.methods.audits.queries import AuditedJudgment
@@ -24,7 +26,9 @@ from judgeboard.stats.proportions import share
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.verdicts import count_verdicts
-from judgeboard.text import counted
+
+WRONG, RIGHT = "wrong", "right"
+MARKED, UNMARKED = "marked wrong", "not marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class AuditReport:
     missed: tuple[AuditedAnswer, ...]
     accused: tuple[AuditedAnswer, ...]
     draws: tuple[tuple[float, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    caveats: tuple[Note, ...] = ()
 
 
 def audit_report(
@@ -173,10 +177,7 @@ def audit_report(
         ),
         flags_raised=flags,
         draws=draws,
-        notes=(
-            *_notes(audited, pairs, source.cuts.words, len(wrong_by_mark) - flags, not_comparable),
-            *(() if reviewed_only else _other_draws(sample.share, draws)),
-        ),
+        caveats=tuple(_caveats(pairs, source.cuts.words, len(wrong_by_mark) - flags, not_comparable, sample, draws)),
     )
 
 
@@ -194,28 +195,22 @@ def account_of_audit(drawn: Sequence[AuditedJudgment], statuses: Mapping[int, st
     return replace(RunAccount.of(known), not_reached=len(drawn) - known.total())
 
 
-def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:
-    total = sum(n for _, n in draws)
-    return tuple(
-        f"{n:,} of {counted(total, 'review')} {'belongs' if n == 1 else 'belong'} to a sample of {percent(other)} and "
-        f"{'keeps' if n == 1 else 'keep'} that sampling probability."
-        for other, n in draws
-        if other != share
-    )
-
-
-def _notes(
-    audited: StoredVersion, pairs: RatingPairs, cut_at: str, unflagged: int, not_comparable: int
-) -> tuple[str, ...]:
-    notes = []
+def _caveats(
+    pairs: RatingPairs,
+    cut_at: str,
+    unflagged: int,
+    not_comparable: int,
+    sample: AuditSample,
+    draws: Sequence[tuple[float, int]],
+) -> Iterator[Note]:
     if cut := int(pairs.cut.sum()):
-        which = "Its " if cut == pairs.n else f"On {cut:,} of {counted(pairs.n, 'answer')} its "
-        notes.append(f"{audited.title} gives no label. {which}groundedness below {cut_at} counts as hallucinated.")
+        yield note("cut", n=cut, cut=cut_at)
     if unflagged:
-        notes.append(f"Marked verdicts without a flag: {unflagged:,}. The judge has a newer verdict on these answers.")
+        yield note("marks_without_flag", n=unflagged)
     if not_comparable:
-        notes.append(f"Not compared: {not_comparable:,}, because the two judges have no measure in common.")
-    return tuple(notes)
+        yield note("nothing_to_compare", n=not_comparable)
+    if any(share != sample.share for share, _ in draws):
+        yield note("audit_draws", draws=[f"{n:,} at {percent(share)}" for share, n in draws])
 
 
 class DoneAudit(NamedTuple):
@@ -236,61 +231,51 @@ def nothing_usable(report: AuditReport) -> bool:
     return report.account.asked > 0 and report.audited == 0
 
 
-def audit_sentence(report: AuditReport) -> str:
-    """Return the result of an audit in one or two sentences."""
-    judge, supreme = report.judge_version, report.supreme_version
-    verdicts = counted(report.audited, "verdict")
-    reviewed = f"{supreme} reviewed {verdicts} of {judge} and marked {report.marked:,} as wrong"
+def headline(report: AuditReport) -> Note:
+    """Return how many of the wrong verdicts the supreme judge found."""
+    supreme = report.supreme_version
     if nothing_usable(report):
-        asked = report.account.asked
-        reviews = f"{asked:,} of {counted(asked, 'review')} of {judge} by {supreme}"
-        return f"{reviews} {'is' if asked == 1 else 'are'} not usable{_again(report)}."
+        return note("audit_unusable", supreme=supreme, reviews=report.account.asked)
     if report.graded == 0:
-        return f"{reviewed}. People graded none of these answers yet, so the marks cannot be checked."
-    return (
-        f"{reviewed}. On the {counted(report.graded, 'answer')} that people graded, it marked "
-        f"{counted(report.tp + report.fp, 'verdict')}: {report.tp:,} of the {report.tp + report.fn:,} wrong ones, and "
-        f"{report.fp:,} of the right ones."
-    )
+        return note("audit_ungraded", supreme=supreme, marked=report.marked, verdicts=report.audited)
+    return note("audit", supreme=supreme, caught=report.tp, wrong=report.tp + report.fn)
 
 
-def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
-    """Return what the supreme judge saw, and how many verdicts it reviewed."""
-    verdicts = count_verdicts(connection, audit.audited.id)
-    every, have = counted(verdicts, "verdict"), "has" if report.audited == 1 else "have"
-    reviewed = f"{report.audited:,} of the {every} of {report.judge_version} {have} a usable audit"
-    if (failed := report.account.asked - report.audited) > 0:
-        reviewed += f"; {counted(failed, 'more audit')} {'is' if failed == 1 else 'are'} not usable"
-    if len(report.draws) > 1:
-        sampled = "sampled " + ", ".join(f"{n:,} at {percent(share)}" for share, n in report.draws)
-    elif report.draws and report.draws[0][0] < 1:
-        share = report.draws[0][0]
-        sampled = f"a sample of {percent(share)} contains about {share * verdicts:,.0f}"
-    else:
-        sampled = "the verdict was selected" if verdicts == 1 else f"all {verdicts:,} verdicts were selected"
-    return f"{_approach(audit.supreme)} {reviewed}; {sampled}."
+def audit_caveats(connection: Connection, audit: DoneAudit, report: AuditReport) -> Iterator[Note]:
+    """Yield what the supreme judge saw, how many verdicts it reviewed, and what limits the figures."""
+    approach = audit.supreme.params.get("approach") if audit.supreme.kind == AUDIT else "alone"
+    yield note({"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(approach, "audit_by_own_scores"))
+    yield note("audit_usable", n=report.audited, verdicts=count_verdicts(connection, audit.audited.id))
+    if report.account.asked > report.audited and report.supreme_model is not None:
+        words = [report.judge_version, "--model", report.supreme_model, "--rejudge", "failed"]
+        yield note("audit_again", n=report.account.asked - report.audited, command=shlex.join(words))
+    yield from report.caveats
 
 
-def _approach(supreme: StoredVersion) -> str:
-    if supreme.kind != AUDIT:
-        return "The supreme judge judged the answers itself; a verdict that contradicts its own is marked."
-    if supreme.params.get("approach") == 1:
-        return "The supreme judge saw each answer together with its verdict (approach 1)."
-    return "The supreme judge scored the answers itself and marks verdicts far from its own (approach 2)."
-
-
-def _again(report: AuditReport) -> str:
-    model = report.supreme_model
-    if model is None:
-        return ""
-    words = [report.judge_version, "--model", model, "--rejudge", "failed"]
-    return f"; to ask again: `judgeboard test audit {shlex.join(words)}`"
-
-
-def unmeasured_words(report: AuditReport) -> str | None:
+def unmeasured_rates(report: AuditReport) -> Note | None:
     """Return why rates are not available; None if all are."""
     why = dict.fromkeys(rate.reason or "unknown" for _, rate, _ in rates(report) if rate.value is None)
-    return f"Not available: {'; '.join(why)}." if why else None
+    return note("not_available", why="; ".join(why)) if why else None
+
+
+def counts_table(report: AuditReport) -> Table:
+    """Return how many right and wrong verdicts are marked."""
+    cells = (WRONG, MARKED, report.tp), (WRONG, UNMARKED, report.fn), (RIGHT, MARKED, report.fp)
+    columns = Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")
+    return Table(columns, (*cells, (RIGHT, UNMARKED, report.tn)))
+
+
+def rates_table(report: AuditReport) -> Table:
+    """Return the rates with their meaning."""
+    columns: Columns[tuple[str, Estimate, str]] = {
+        Column("Rate", width=100): lambda rate: rate[0],
+        Column("Value", "share estimate", width=125, help="With its 95 % interval"): (
+            lambda rate: None if rate[1].value is None else rate[1]  # the cell is too narrow for a reason
+        ),
+        Column("Of", "count", width=60): lambda rate: rate[1].n,
+        Column("Meaning", width=220): lambda rate: rate[2],
+    }
+    return Table.of(rates(report), columns)
 
 
 def rates(report: AuditReport) -> tuple[tuple[str, Estimate, str], ...]:

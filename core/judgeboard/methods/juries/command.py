@@ -7,12 +7,9 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.domain import JURY
-from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.measure.agreed_with_people import AgreedWithPeople
     from judgeboard.methods.juries.run import JuryReport
 
 
@@ -64,33 +61,10 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
 
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
-    from judgeboard.measure.agreed_with_people import described_words
-    from judgeboard.measure.agreement_result import left_out_words
+    from judgeboard.formats.output import text_lines
 
-    account, jury = report.account, report.jury
-    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({counted(report.split, 'tie')})"
     members = ", ".join(member.judge_version for member in report.members)
-    yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}"
-    if left_out := left_out_words(report.left_out.items()):
-        yield f"{account.ok:,} of {counted(report.answers, 'answer')} have a verdict of the jury. {left_out}"
-    yield f"with people{jury.described}: {_with_people(jury)}"
-    unlabelled = report.items - report.labelled
-    unanimous = f"unanimous on {report.unanimous_items:,} of {counted(report.labelled, 'answer')} judged by all members"
-    if unlabelled:
-        have = "has" if unlabelled == 1 else "have"
-        unanimous += f"; {counted(unlabelled, 'answer')} {have} no label from some member"
-    yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
-    wrong, described = report.wrong_together, described_words(report.wrong_together, report.wrong_together_answers)
-    yield f"unanimous but wrong according to people{described}: {percent_words(wrong)}, n {wrong.n:,}"
-    for measure, estimate in report.spread.items():
-        if estimate.value is not None:
-            yield f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
-    for member in report.members:
-        same = " on the same answers" if member.answers == jury.answers else member.described
-        yield f"{member.judge_version} alone{same}: {_with_people(member)}"
+    yield f"{report.jury.judge_version} of {members}: {report.headline().text}"
+    yield from ("", *text_lines(report.judges_table()), "", *text_lines(report.figures_table()), "")
     yield from report.without_interval
-    yield from report.notes
-
-
-def _with_people(judge: "AgreedWithPeople") -> str:
-    return f"accuracy {percent_words(judge.accuracy)}, kappa {number_words(judge.kappa)}, n {judge.accuracy.n:,}"
+    yield from (each.text for each in report.notes)

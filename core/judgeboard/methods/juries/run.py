@@ -20,8 +20,10 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_people
 from judgeboard.measure.choice import CountedGrades
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.pair_report import PairReport, measure_pairs
 from judgeboard.measure.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.runs.combining import RULE, combined, has_quorum, store_combined, stored_members
@@ -29,7 +31,7 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
-from judgeboard.stats.estimates import complement, no_interval_sentences, unmeasured
+from judgeboard.stats.estimates import complement, no_interval_sentences, number_words, percent_words, unmeasured
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 from judgeboard.store.comparisons import (
@@ -48,7 +50,6 @@ from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, refuse_retired
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
-from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class JuryReport:
     wrong_together: Estimate
     wrong_together_answers: int | None
     spread: Mapping[str, Estimate]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -89,6 +90,37 @@ class JuryReport:
             "judged by no member": self.answers - self.items - self.account.not_reached,
         }
         return {reason: n for reason, n in counts.items() if n}
+
+    def judges_table(self) -> Table:
+        """Return the agreement with people of the jury and its members."""
+        columns: Columns[AgreedWithPeople] = {
+            Column("Judge", width=150): lambda judge: judge.judge_version,
+            Column("Agreement with people", "share estimate", width=115): lambda judge: judge.accuracy,
+            Column("Kappa", "estimate", width=125): lambda judge: judge.kappa,
+            Column("n", "count", width=65, help="Labels behind the figures"): lambda judge: judge.accuracy.n,
+            Column("Of answers", "count", width=85, help="Answers that the figures describe"): (
+                lambda judge: judge.answers
+            ),
+        }
+        return Table.of((self.jury, *self.members), columns)
+
+    def figures_table(self) -> Table:
+        """Return how far the members agree with each other."""
+        figures: dict[str, tuple[Estimate, Callable[[Estimate], str]]] = {
+            "Unanimous": (self.unanimous, percent_words),
+            "Unanimous but wrong according to people": (self.wrong_together, percent_words),
+            "Fleiss' kappa": (self.fleiss_kappa, number_words),
+            **{f"Mean range of {name}": (each, number_words) for name, each in self.spread.items() if each.n},
+        }
+        columns = Column("Members"), Column("Value"), Column("n", "count")
+        return Table(columns, tuple((name, words(each), each.n) for name, (each, words) in figures.items()))
+
+    def headline(self) -> Note:
+        """Return how many answers have a verdict of the jury."""
+        left_out = [f"{reason} ({n:,})" for reason, n in self.left_out.items()]
+        if left_out:
+            return note("jury_left_out", ok=self.account.ok, answers=self.answers, reasons=left_out)
+        return note("jury", ok=self.account.ok)
 
     @property
     def without_interval(self) -> tuple[str, ...]:
@@ -143,8 +175,7 @@ def jury_report(
             for measure in ("groundedness", "quality")
         },
         notes=tuple(
-            f"{member.title} gives no label on {counted(n, 'answer')} and does not vote on the label there. "
-            f"For agreement, its groundedness below {source.cuts.words} counts as hallucinated."
+            note("votes_on_no_label", judge=member.title, n=n, cut=source.cuts.words)
             for member, n in zip(members, cut.tolist(), strict=True)
             if n
         ),

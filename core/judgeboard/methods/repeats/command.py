@@ -7,9 +7,8 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.stats.estimates import no_interval_sentences, number_words, percent_words
+from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.methods.repeats.run import RepeatsReport
@@ -50,20 +49,13 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
-    from judgeboard.measure.agreed_with_people import described_words
+    from judgeboard.formats.output import text_lines
     from judgeboard.measure.agreement_result import left_out_words
 
-    answers = counted(report.answers, "answer")
-    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}, on {answers}"
+    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}"
+    yield from text_lines(report.table())
     for each in report.measures:
-        yield (
-            f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
-            f"answers, alpha {number_words(each.krippendorff_alpha)}, ICC(1) {number_words(each.icc)}, "
-            f"Cronbach's alpha {number_words(each.cronbach_alpha)}, "
-            f"mean spread {number_words(each.spread)}; agreement with people"
-            f"{described_words(each.accuracy, each.accuracy_answers)}: {percent_words(each.accuracy)}"
-        )
         if left_out := left_out_words(each.left_out.items()):
-            yield f"  {left_out}"
+            yield f"{each.measure}: {left_out}"
     yield from no_interval_sentences((each.measure, each.accuracy) for each in report.measures)
-    yield from report.notes
+    yield from (each.text for each in report.caveats)

@@ -11,9 +11,11 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.judge import Judge
 from judgeboard.measure.agreed_with_people import agreed_with_people
 from judgeboard.measure.choice import CountedGrades, GradeName
+from judgeboard.measure.notes import Note
 from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.measure.repeats import temperature_note, temperature_of
 from judgeboard.runs.combining import RULE, store_combined, stored_members
@@ -178,7 +180,25 @@ class RepeatsReport:
     temperature: float | None
     main: Repeated
     measures: tuple[Repeated, ...]
-    notes: tuple[str, ...]
+    caveats: tuple[Note, ...]
+
+    def table(self) -> Table:
+        """Return how far the repeats agree with each other and with people, by measure."""
+        columns: Columns[Repeated] = {
+            Column("Measure", width=110): lambda each: each.measure,
+            Column("All repeats equal", "share estimate", width=115): lambda each: each.self_consistency,
+            Column("Alpha", "estimate", width=125): lambda each: each.krippendorff_alpha,
+            Column("Spread", "estimate", width=125): lambda each: each.spread,
+            Column("ICC(1)", "estimate", width=125, help="Intraclass correlation: reliability of one repeat"): (
+                lambda each: each.icc
+            ),
+            Column("Cronbach's alpha", "estimate", width=125, help="Reliability of the mean of all repeats"): (
+                lambda each: each.cronbach_alpha
+            ),
+            Column("Answers", "count", width=65): lambda each: each.items,
+            Column("With people", "share estimate", width=115): lambda each: each.accuracy,
+        }
+        return Table.of(self.measures, columns)
 
 
 def repeats_report(
@@ -227,7 +247,7 @@ def repeats_report(
         temperature=temperature,
         main=measures[0],
         measures=tuple(measures),
-        notes=(temperature_note(temperature).text,),
+        caveats=(temperature_note(temperature),),
     )
 
 

@@ -217,19 +217,12 @@ def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[st
 
 def summary_lines(result: "SuiteResult") -> Iterator[str]:
     """Yield a suite run in lines for a terminal."""
-    from judgeboard.methods.suites.results import score_words
-    from judgeboard.stats.estimates import percent, two_decimals
+    from judgeboard.methods.suites.results import baseline_notes, findings, score_words
 
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
-    counts = counted(result.total_cases, "case")
-    counts += f" = {result.measured:,} measured + {result.unmeasured:,} without a score"
+    counts = f"{counted(result.total_cases, 'case')}, {result.unmeasured:,} without a score"
     yield f"{counts}; cost {result.account.cost_words}"
-    average, rate = result.average_score.value, result.pass_rate.value
-    if average is not None and rate is not None:
-        passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
-        yield f"average {two_decimals(average)} (threshold {result.threshold:g}), {passing}"
-    for name, mean in result.dimensions.items():
-        yield f"  {name}: {'not scored' if mean.value is None else two_decimals(mean.value)}"
+    yield from (f"  {name}: {score_words(mean.value)}" for name, mean in result.dimensions.items())
     failures, unscored = result.failures, result.without_score
     for case in failures[:MOST_FAILURES]:
         yield f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
@@ -238,16 +231,9 @@ def summary_lines(result: "SuiteResult") -> Iterator[str]:
     hidden = len(failures[MOST_FAILURES:]) + len(unscored[MOST_FAILURES:])
     if hidden:
         yield f"and {hidden:,} more: --json lists all"
-    baseline = result.baseline
-    if baseline is not None and baseline.mean_change.value is None:
-        yield "baseline: no case was measured in both runs"
-    elif baseline is not None and baseline.mean_change.value is not None:
-        change = two_decimals(baseline.mean_change.value, sign=True)
-        compared = f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
-        yield f"baseline run {baseline.run}, {counted(baseline.n, 'case')}: average {change}, {compared}"
-    yield from result.notes
-    reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
-    yield f"gate: {result.gate.state.replace('_', ' ')}{reasons}"
+    if result.baseline is not None:
+        yield from (each.text for each in baseline_notes(result.baseline))
+    yield from (each.text for each in (*result.notes, *findings(result)))
 
 
 def _checks(case: "CaseResult") -> str:

@@ -17,13 +17,12 @@ from judgeboard.flags.checks import Check, read_checks
 from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.prompt import Context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
+from judgeboard.measure.notes import Note, note
 from judgeboard.methods.suites.queries import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
 from judgeboard.settings.fields import CLOSED, Number, Text
-from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
 from judgeboard.stats.significance import mcnemar
-from judgeboard.text import counted
 
 THRESHOLD = 3.5
 MAX_UNMEASURED = 0.05
@@ -193,11 +192,10 @@ class Baseline:
     cases: tuple[ComparedCase, ...]
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        """What else differs between the two runs, in sentences."""
-        judged = "The baseline was scored by another judge version. The change may come from the judge."
-        answered = "In the baseline run, another candidate answered."
-        return (() if self.same_judge else (judged,)) + (() if self.same_candidate else (answered,))
+    def caveats(self) -> tuple[Note, ...]:
+        """What else differs between the two runs."""
+        same = {"baseline_other_judge": self.same_judge, "baseline_other_candidate": self.same_candidate}
+        return tuple(note(code) for code, is_same in same.items() if not is_same)
 
     @property
     def average_fell(self) -> bool:
@@ -298,14 +296,14 @@ def reaches(score: float, threshold: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """``code``: 0 pass, 1 below threshold or regression, 2 could not be measured; ``reasons`` are sentences."""
+    """``code``: 0 pass, 1 below threshold or regression, 2 could not be measured; ``reasons`` tell why."""
 
     code: int
     state: str
-    reasons: tuple[str, ...]
+    reasons: tuple[Note, ...]
 
     @classmethod
-    def of(cls, code: int, reasons: Sequence[str] = ()) -> "Gate":
+    def of(cls, code: int, reasons: Sequence[Note] = ()) -> "Gate":
         """Return the gate with the state of its code: pass, fail or not_measured."""
         return cls(code, ("pass", "fail", "not_measured")[code], tuple(reasons))
 
@@ -327,27 +325,20 @@ def gate(
     """
     unknown = []
     if average is None:
-        unknown.append("no case could be measured")
+        unknown.append(note("gate_no_score"))
     elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
-        have = "has" if unmeasured == 1 else "have"
-        unknown.append(
-            f"{unmeasured:,} of {counted(cases, 'case')} {have} no score, more than {percent(max_unmeasured)}"
-        )
+        unknown.append(note("gate_few_scores", n=unmeasured, cases=cases, most=max_unmeasured))
     if baseline is not None and baseline.n < LEAST_PAIRED:
-        both = f"n = {baseline.n}, at least {LEAST_PAIRED} needed"
-        unknown.append(f"too few cases were measured in both this run and run {baseline.run} ({both})")
+        unknown.append(note("gate_few_compared", run=baseline.run, n=baseline.n, least=LEAST_PAIRED))
     if unknown or average is None:
         return Gate.of(NOT_MEASURED, unknown)
     faults = []
     if failing_checks:
-        fail = "fails" if failing_checks == 1 else "fail"
-        faults.append(f"{failing_checks:,} of {counted(cases, 'case')} {fail} a check")
+        faults.append(note("gate_checks", n=failing_checks, cases=cases))
     if not reaches(average, threshold):
-        faults.append(f"the average {two_decimals(average)} is below the threshold {threshold:g}")
+        faults.append(note("gate_below", average=average, threshold=threshold))
     if baseline is not None and baseline.average_fell:
-        change = number_words(baseline.mean_change, sign=True)
-        faults.append(f"the average changed by {change} compared with run {baseline.run}")
+        faults.append(note("gate_average_fell", run=baseline.run, change=baseline.mean_change))
     if baseline is not None and baseline.pass_rate_fell(max_drop):
-        fell = -100 * (baseline.pass_rate_change.value or 0)
-        faults.append(f"the pass rate fell by {fell:.0f} points from run {baseline.run} (p = {baseline.p:.3g})")
+        faults.append(note("gate_pass_rate_fell", run=baseline.run, change=baseline.pass_rate_change, p=baseline.p))
     return Gate.of(FAIL if faults else PASS, faults)

@@ -1,7 +1,7 @@
 """The results of suite runs, for page, command, JSON and JUnit."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,19 +13,19 @@ from judgeboard.domain import OVERALL, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.formats.files import owner_only, refuse_database, write_whole
+from judgeboard.measure.notes import Note, note
 from judgeboard.methods.suites import file as suite_file
 from judgeboard.methods.suites import queries
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
-from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
+from judgeboard.stats.estimates import two_decimals
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.store.engine import Readable
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted, shortened
+from judgeboard.text import shortened
 
 NOT_REACHED = "not reached"
 _BOUNDS = (1.0, 5.0)
-_GATE_WORDS = {"pass": "The gate passes.", "fail": "The gate fails", "not_measured": "The gate could not be measured"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class SuiteResult(SuiteRun):
     gate: suite_file.Gate
     dimensions: Mapping[str, Estimate]
     baseline: suite_file.Baseline | None
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     failures: tuple[CaseResult, ...]
     cases: tuple[CaseResult, ...]
 
@@ -131,7 +131,7 @@ def suite_result(
         compared = None if baseline is None else _baseline(connection, baseline, run, stored)
     notes = () if compared is None else compared.caveats
     if baseline is not None and compared is None:
-        notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
+        notes = (note("no_baseline", suite=run.name, candidate=run.candidate, judge=run.judge),)
     by_position = {case.position: case for case in stored}
     texts = {} if suite is None else {case.key: case.query for case in suite.cases}
     cases = tuple(
@@ -152,10 +152,8 @@ def suite_result(
         max_drop=run.max_drop,
     )
     if done.state is not RunState.DONE:
-        why = done.why_stopped or "it is not finished"
-        verdict = suite_file.Gate.of(
-            suite_file.NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons)
-        )
+        unfinished = note("gate_unfinished", state=done.state.value, why=done.why_stopped or "it is not finished")
+        verdict = suite_file.Gate.of(suite_file.NOT_MEASURED, (unfinished, *verdict.reasons))
     return record_of(
         SuiteResult,
         listed,
@@ -256,34 +254,23 @@ def score_words(score: float | None) -> str:
     return "no score" if score is None else two_decimals(score)
 
 
-def result_sentence(result: SuiteResult) -> str:
-    """Return average, pass rate and gate in words."""
-    gate_words = _GATE_WORDS[result.gate.state]
-    reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
-    if result.average_score.value is None:
-        return f"{gate_words}{reasons}"
-    return (
-        f"Average score {number_words(result.average_score)} of 5 on {counted(result.measured, 'case')} "
-        f"(threshold {result.threshold:g}). "
-        f"Pass rate {percent_words(result.pass_rate)}. {gate_words}{reasons}"
-    )
+def findings(result: SuiteResult) -> Iterator[Note]:
+    """Yield the average with the pass rate, and whether the gate passes, with the reasons if it does not."""
+    if result.average_score.value is not None:
+        average, rate = result.average_score, result.pass_rate
+        yield note("suite_average", average=average, threshold=result.threshold, rate=rate)
+    yield note(f"gate_{result.gate.state}")
+    yield from result.gate.reasons
 
 
-def baseline_sentence(baseline: suite_file.Baseline) -> str:
-    """Return the comparison with the baseline in words."""
-    change = baseline.mean_change
-    if change.value is None:
-        return f"No case was measured in both this run and run {baseline.run}."
-    words = number_words(change, sign=True)
-    if interval(change) is None and change.reason:
-        words += f" ({change.reason})"
-    are = "is" if baseline.worse == 1 else "are"
-    return (
-        f"On the {counted(baseline.n, 'case')} of both runs, the average changed by {words} "
-        f"compared with run {baseline.run}: {counted(baseline.worse, 'case')} {are} worse, {baseline.better:,} better. "
-        f"Passed before, fail now: {baseline.only_before:,}. Failed before, pass now: {baseline.only_after:,} "
-        f"(McNemar, p = {baseline.p:.2g})."
-    )
+def baseline_notes(baseline: suite_file.Baseline) -> Iterator[Note]:
+    """Yield the comparison with the baseline."""
+    if baseline.mean_change.value is None:
+        yield note("baseline_unmeasured", run=baseline.run)
+        return
+    yield note("baseline", run=baseline.run, n=baseline.n, change=baseline.mean_change)
+    yield note("baseline_scores", worse=baseline.worse, better=baseline.better)
+    yield note("baseline_passes", only_before=baseline.only_before, only_after=baseline.only_after, p=baseline.p)
 
 
 # Characters that XML 1.0 does not allow, not even escaped.
@@ -314,7 +301,7 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     if alone:
         root.set("tests", str(len(result.cases) + 1))
     suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
-    reasons = _xml("; ".join(result.gate.reasons))
+    reasons = _xml(" ".join(each.text for each in result.gate.reasons))
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")})
     for case in result.cases:

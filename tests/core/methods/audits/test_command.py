@@ -57,9 +57,8 @@ def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: py
         assert audit(log, *model, "--sample", "1") == 0
         assert first < len(endpoint.requests) == 10
     said = capsys.readouterr().out
-    assert "10 audited, 10 marked wrong, 10 graded by people; 10 flags" in said
-    assert "recall (wrong verdicts that are marked): 100 % [72, 100]" in said
-    assert "caught: a1, a2, a3, a4, a5 and 5 more" in said
+    assert "Recall        100 % [72, 100]" in said
+    assert "caught: a1, a2, a3, a4, a5, 5 more" in said
     assert endpoint.requests[0].body["model"] == "big"
 
 

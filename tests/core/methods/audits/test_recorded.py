@@ -14,6 +14,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.measure.notes import note
 from judgeboard.methods.audits.report import AuditSample, audit_report, done_audits
 from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.people.roster import raise_flags
@@ -38,7 +39,7 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     report = audit_recorded(log.store, "nli", "rag")
     assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
     assert (report.audited, report.marked, report.graded) == (4, 2, 0)
-    assert "Not compared: 1, because the two judges have no measure in common." in report.notes
+    assert note("nothing_to_compare", n=1) in report.caveats
     assert report.precision.reason == "people graded none of the audited answers"
 
 
@@ -189,8 +190,8 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
     assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
     printed = capsys.readouterr().out
-    assert "precision (marked verdicts that are wrong)" in printed
-    assert "recall (wrong verdicts that are marked)" in printed
+    assert "marked verdicts that are wrong" in printed
+    assert "wrong verdicts that are marked" in printed
 
 
 def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:

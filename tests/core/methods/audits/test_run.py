@@ -22,6 +22,7 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
+from judgeboard.measure.notes import note
 from judgeboard.methods.audits.report import AuditReport, AuditSample
 from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
@@ -210,7 +211,7 @@ def test_a_score_without_a_label_is_cut_and_that_is_said(sqlite_log: GradedLog) 
     sqlite_log.review_all(ids, label=GOOD.value)
     report, _ = review(sqlite_log.store, always(WRONG))
     assert [each.judge for each in (*report.caught, *report.accused)] == ["hallucinated", "grounded"]
-    assert report.notes == ("teacher v1 gives no label. Its groundedness below 0.5 counts as hallucinated.",)
+    assert report.caveats == (note("cut", n=2, cut="0.5"),)
 
 
 def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog) -> None:
@@ -273,7 +274,7 @@ def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sq
     sqlite_log.say_all(sqlite_log.version("teacher", better=True), ids[:1], label=GOOD)
     report, _ = review(sqlite_log.store, always(WRONG), audited="teacher v1")
     assert (report.audited, report.marked, report.flags_raised) == (3, 3, 2)
-    assert report.notes == ("Marked verdicts without a flag: 1. The judge has a newer verdict on these answers.",)
+    assert report.caveats == (note("marks_without_flag", n=1),)
 
 
 def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_this_one(
@@ -282,7 +283,7 @@ def test_flags_that_another_supreme_judge_raised_are_not_counted_among_those_of_
     taught(sqlite_log, 3)
     review(sqlite_log.store, always(WRONG), name="stern")
     report, _ = review(sqlite_log.store, by_number({1: WRONG}), name="mild")
-    assert (report.marked, report.flags_raised, report.notes) == (1, 1, ())
+    assert (report.marked, report.flags_raised, report.caveats) == (1, 1, ())
 
 
 @on_sqlite
@@ -455,10 +456,9 @@ def test_a_larger_sample_says_which_reviews_are_of_the_smaller_one(sqlite_log: G
     taught(sqlite_log, 60)
     first, _ = review(sqlite_log.store, always(RIGHT), sample=AuditSample(0.2, seed=4))
     wider, _ = review(sqlite_log.store, always(RIGHT), sample=AuditSample(0.5, seed=4))
-    assert first.notes == ()
-    assert wider.notes == (
-        f"{first.audited} of {wider.audited} reviews belong to a sample of 20 % and keep that sampling probability.",
-    )
+    assert first.caveats == ()
+    draws = [f"{first.audited} at 20 %", f"{wider.audited - first.audited} at 50 %"]
+    assert wider.caveats == (note("audit_draws", draws=draws),)
     kept = Counter(row["inclusion_probability"] for row in rows_of(sqlite_log.store, REVIEWED))
     assert kept == {0.2: first.audited, 0.5: wider.audited - first.audited}
 

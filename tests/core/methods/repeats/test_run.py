@@ -27,6 +27,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.notes import note
 from judgeboard.methods.repeats.command import repeats_lines
 from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending
@@ -159,7 +160,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
         report = repeats_report(connection, version="rag")
     assert "; agreement with people on all 16 judged answers: 25 % " in " ".join(repeats_lines(report))
     assert report.main.spread.value == 0.25
-    assert report.notes == ("The repeats were made at temperature 0.7.",)
+    assert report.caveats == (note("temperature", temperature=0.7),)
 
 
 def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -> None:
@@ -194,7 +195,7 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     assert result.left_out_sentence == words
     assert run(["test", "repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
     printed = capsys.readouterr().out
-    assert "  Left out: no value in some repeat (1), no value in any repeat (1)." in printed
+    assert ": Left out: no value in some repeat (1), no value in any repeat (1)." in printed
 
 
 def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
@@ -211,7 +212,7 @@ def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_stor
     assert (pooled.main.measure, pooled.main.items, len(pooled.versions)) == ("score", 3, 2)
     assert pooled.main.self_consistency.value == pytest.approx(2 / 3)
     assert pooled.main.krippendorff_alpha.value == pytest.approx(0.9685, abs=1e-4)
-    assert pooled.notes == ("The temperature of these repeats is not known.",)
+    assert pooled.caveats == (note("temperature_unknown"),)
     assert alone.main.items == 2
 
 

@@ -120,22 +120,22 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     some = {number: scored(3, 3) for number in range(8)}
     silent = {number: completion("Hm.") for number in range(2)}
     assert ran(sqlite_store, playing(), suite) == 0
-    assert "gate: pass" in capsys.readouterr().out
+    assert "The gate passes." in capsys.readouterr().out
     assert ran(sqlite_store, playing(scores=bad), suite) == 1
-    assert "gate: fail: the average 1.00 is below the threshold 3.5" in capsys.readouterr().out
+    assert "The gate fails. The average 1.00" in capsys.readouterr().out
     assert ran(sqlite_store, playing(scores=bad | silent), suite) == 2
-    assert "gate: not measured: 2 of 24 cases have no score" in capsys.readouterr().out
+    assert "Without a score: 2 of 24 cases" in capsys.readouterr().out
     assert ran(sqlite_store, playing(scores=some), suite) == 0, "without a baseline there is no regression"
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
     out = capsys.readouterr().out
-    assert "baseline run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
-    assert "the pass rate fell by 33 points" in out
+    assert "Worse: 8 cases." in out
+    assert "The pass rate changed by -33 points" in out
     assert run(["suite", "list", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
     assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
     assert "no suite run 99" in capsys.readouterr().err
     assert run(["suite", "list", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
-    assert "No baseline: 'house' has no earlier finished run" in capsys.readouterr().out
+    assert "No baseline: house has no earlier finished run" in capsys.readouterr().out
 
 
 def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: Store, tmp_path: Path) -> None:
@@ -307,8 +307,8 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
         code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
     assert code == 1
     out = capsys.readouterr().out
-    assert "gate: fail: 1 of 24 cases fails a check" in out
-    assert "23 of 24 pass (96 %)" in out
+    assert "A check fails on 1 of 24 cases." in out
+    assert "pass rate 96 %" in out
     assert "failed, 4.00: 24: What is number-23? (equals: the answer is a different text)" in out
 
 

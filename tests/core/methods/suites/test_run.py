@@ -15,6 +15,7 @@ from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.formats.output import to_plain
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
+from judgeboard.measure.notes import note
 from judgeboard.methods.suites.file import Case, Check, Suite
 from judgeboard.methods.suites.results import SuiteResult, suite_result
 from judgeboard.methods.suites.run import run_suite
@@ -118,7 +119,7 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     ]
     assert failed.checks[0].message == "the answer is a different text"
     assert (result.passed, result.gate.code, result.exit_code) == (False, 1, 1)
-    assert result.gate.reasons == ("1 of 2 cases fails a check",)
+    assert result.gate.reasons == (note("gate_checks", n=1, cases=2),)
 
 
 def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
@@ -284,8 +285,7 @@ def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
 def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sqlite_store: Store) -> None:
     first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
     assert (first.baseline, first.gate.code) == (None, 0)
-    (note,) = first.notes
-    assert note == ("No baseline: 'house' has no earlier finished run of model:candidate judged by rubric v1.")
+    assert first.notes == (note("no_baseline", suite="house", candidate="model:candidate", judge="rubric v1"),)
     good = {number: scored(5, 5) for number in range(25)}
     other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
     assert (other.baseline, len(other.notes)) == (None, 1), "the run before is of another candidate"
@@ -296,9 +296,9 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     assert again.baseline is not None
     assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
     named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
-    assert named.notes == ("The baseline was scored by another judge version. The change may come from the judge.",)
+    assert named.notes == (note("baseline_other_judge"),)
     named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run)
-    assert named.notes == ("In the baseline run, another candidate answered.",)
+    assert named.notes == (note("baseline_other_candidate"),)
     assert named.baseline is not None
     assert not named.baseline.same_candidate
 
