@@ -69,4 +69,4 @@ def test_a_suite_that_nobody_could_score_is_said_so(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         run_suite(sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url)
     app = open_page("suites")
-    assert "no case could be measured" in texts(app, "jb-say")[0]
+    assert "No case could be measured" in texts(app, "jb-say")[0]

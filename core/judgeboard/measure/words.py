@@ -540,6 +540,23 @@ WORDS: dict[str, str] = {
     "baseline_other_judge": "The baseline was scored by another judge version. The change may come from the judge.",
     "baseline_other_candidate": "In the baseline run, another candidate answered.",
     "no_baseline": "No baseline: {suite} has no earlier finished run of {candidate} judged by {judge}.",
+    # What a lead reads first
+    "judge_and_people": "{judge} and people agree on {agreement:%} of {on}.",
+    "less_than_people": "Judge and people agree less often than two people do.",
+    "more_than_people": "Judge and people agree more often than two people do.",
+    "like_people": "The two intervals overlap: it is not shown that two people agree more often than judge and people.",
+    "misses_and_alarms": "On {on}, the judge misses {missed:%} of the bad ones and raises a false alarm on "
+    "{false_alarms:%} of the good ones.",
+    "misses": "On {on}, the judge misses {missed:%} of the bad ones.",
+    "misses_unknown": "What the judge misses is not known: {missed:%}.",
+    "labels_missing": "Missing: {labels:more label}.",
+    "labels_missing_time": "Missing: {labels:more label}, about {time}.",
+    "overlap_missing": "Missing: labels of two people on {answers:more answer}.",
+    "overlap_missing_time": "Missing: labels of two people on {answers:more answer}, about {time}.",
+    "reading": "Reading takes about {time}: the median of {reviews:review} is {seconds:.0f} s.",
+    "reading_unknown": "How long reading takes is known once some reviews have a measured time.",
+    "pace": "At this week’s pace the queue is empty on {day:day}.",
+    "unusable_replies": "{share:%} of {share:n} replies in the last {days} days ({kinds:list}).",
     # Alert rules
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log

@@ -1,24 +1,21 @@
-"""Sentences that answer a lead's questions on the answers, the judge and the work, with the figures of other pages."""
+"""Notes that answer a lead's questions on the answers, the judge and the work, with the figures of other pages."""
 
-from collections.abc import Callable
+import math
 
-from judgeboard.domain import Estimate
+from judgeboard.health.failures import DAYS
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.label_plans import time_words
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.rates import Rate
 from judgeboard.measure.result import Result
-from judgeboard.stats.estimates import (
-    MIN_PAIRS,
-    complement,
-    number_words,
-    percent_words,
-    unmeasured,
-)
+from judgeboard.stats.estimates import MIN_PAIRS, complement, percent_words, unmeasured
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.overview import JudgeDay, Overview
 from judgeboard.store.strata import ReviewTime
-from judgeboard.text import counted
+from judgeboard.text import EPOCH
 
 _MOST_TYPES = 4  # in a sentence
+LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 
 
 def now_note(rate: Rate, changes: Result) -> Note:
@@ -41,95 +38,67 @@ def differing(result: Rate, figure: str) -> list[str]:
     return [name for _, name in sorted(apart)]
 
 
-def _listed(slices: list[str], figure: Callable[[str], Estimate]) -> list[str]:
-    words = [f"{name} {_with_n(figure(name))}" for name in slices[:_MOST_TYPES]]
-    more = len(slices) - len(words)
-    return [*words, f"{more} more"] if more else words
-
-
-def _with_n(share: Estimate) -> str:
-    """Return "36 % [26, 48] (n = 52)", or the reason why there is no value."""
-    return percent_words(share) if share.value is None else f"{percent_words(share)} (n = {share.n:,})"
-
-
-def trust_sentence(judge: AgreementResult) -> str:
-    """Return how often a judge version and people agree, and which answers this describes."""
+def trust_note(judge: AgreementResult) -> Note:
+    """Return how often a judge version and people agree, and on which answers."""
     agreement = judge.statistics.get("agreement")
     if agreement is None or agreement.value is None:
-        return judge.sentence
-    kappa = judge.statistics["kappa"]
-    chance = f"is {number_words(kappa)}" if kappa.value is not None else f"is not available: {kappa.reason}"
-    return (
-        f"{judge.title} and people agree on {percent_words(agreement)} of {answers_words(judge.n, judge.answers)}; "
-        f"Cohen's kappa {chance} (n = {agreement.n:,})."
-    )
+        return judge.headline
+    on = answers_words(judge.n, judge.answers)
+    return note("judge_and_people", judge=judge.title or "", agreement=agreement, on=on)
 
 
-def beside_people(judge: AgreementResult, people: AgreementResult) -> str | None:
-    """Return whether judge and people agree less often than two people do; None if one of both is not known.
-
-    People's own figure includes the answers on which they tied; there is no label to compare a judge with.
-    """
+def beside_people(judge: AgreementResult, people: AgreementResult) -> Note | None:
+    """Return whether judge and people agree less often than two people do; None if one of both is not known."""
     with_judge, among_people = (each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people))
     if None in {with_judge.low, with_judge.high, among_people.low, among_people.high}:
         return None
-    words = "The two intervals overlap: it is not shown that two people agree more often than judge and people."
     if (with_judge.high or 0) < (among_people.low or 0):
-        words = "Judge and people agree less often than two people do."
-    elif (with_judge.low or 0) > (among_people.high or 0):
-        words = "Judge and people agree more often than two people do."
-    if not (ties := judge.left_out.get("ties", 0)):
-        return words
-    tied = "the answer" if ties == 1 else f"the {ties:,} answers"
-    return f"{words} Only the figure of two people includes {tied} on which people tied."
+        return note("less_than_people")
+    return note("more_than_people" if (with_judge.low or 0) > (among_people.high or 0) else "like_people")
 
 
-def misses_sentence(judge: AgreementResult) -> str:
+def misses_note(judge: AgreementResult) -> Note:
     """Return the share of bad answers that the judge misses, and of good ones that it calls bad."""
     errors = shown_statistics(judge.statistics)
     missed, false_alarms = (errors.get(name, unmeasured(0, "too few labels")) for name in ("missed", "false_alarms"))
-    parts = []
-    if missed.value is not None:
-        parts.append(f"misses {_with_n(missed)} of the bad answers")
-    if false_alarms.value is not None:
-        parts.append(f"raises a false alarm on {_with_n(false_alarms)} of the good ones")
-    if not parts:
-        return f"What {judge.title or 'the judge'} misses is not known: {missed.reason}."
-    where = "" if judge.answers is not None else f"On {answers_words(judge.n, judge.answers)}: "
-    subject = judge.title or "the judge"
-    return f"{where}{subject} {' and '.join(parts)}."
+    on = answers_words(judge.n, judge.answers)
+    if missed.value is None:
+        return note("misses_unknown", missed=missed)
+    if false_alarms.value is None:
+        return note("misses", on=on, missed=missed)
+    return note("misses_and_alarms", on=on, missed=missed, false_alarms=false_alarms)
 
 
 def missed_types_note(result: Rate) -> Note | None:
     """Return the query types in which the judge misses clearly more or fewer bad answers than in all answers."""
     apart = differing(result, "sensitivity")[::-1]
-    missed = _listed(apart, lambda name: complement(result.figure("sensitivity", name)))
-    return note("missed_types", types=missed) if apart else None
+    missed = [f"{name} {percent_words(complement(result.figure('sensitivity', name)))}" for name in apart[:_MOST_TYPES]]
+    more = len(apart) - len(missed)
+    return note("missed_types", types=[*missed, f"{more} more"] if more else missed) if apart else None
 
 
-def labels_sentence(labels: int, time: ReviewTime | None) -> str:
-    """Return how many labels are missing and how long they take: "14 more labels are missing, about 12 minutes."."""
-    missing = f"{counted(labels, 'more label')} {'is' if labels == 1 else 'are'} missing"
-    return f"{missing}." if time is None else f"{missing}, about {time_words(labels * time.seconds / 60)}."
+def labels_note(labels: int, time: ReviewTime | None) -> Note:
+    """Return how many labels are missing and how long they take."""
+    if time is None:
+        return note("labels_missing", labels=labels)
+    return note("labels_missing_time", labels=labels, time=time_words(labels * time.seconds / 60))
 
 
-def overlap_sentence(people: AgreementResult, time: ReviewTime | None) -> str | None:
+def overlap_note(people: AgreementResult, time: ReviewTime | None) -> Note | None:
     """Return how many answers need a second reviewer before people's agreement is known; None if none do."""
     answers = MIN_PAIRS - people.n
     if answers <= 0:
         return None
-    need = "1 more answer needs" if answers == 1 else f"{answers:,} more answers need"
-    second = f"{need} labels of two people"
-    return f"{second}." if time is None else f"{second}, about {time_words(2 * answers * time.seconds / 60)}."
+    if time is None:
+        return note("overlap_missing", answers=answers)
+    return note("overlap_missing_time", answers=answers, time=time_words(2 * answers * time.seconds / 60))
 
 
-def reading_sentence(answers: int, time: ReviewTime | None) -> str:
+def reading_note(answers: int, time: ReviewTime | None) -> Note:
     """Return how long it takes to review these answers."""
     if time is None:
-        return "How long they take is known once some reviews have a measured time."
-    takes = "It takes" if answers == 1 else "All of them take"
-    of_reviews = f"the median of {counted(time.n, 'review')} is {time.seconds:.0f} s"
-    return f"{takes} about {time_words(answers * time.seconds / 60)}: {of_reviews}."
+        return note("reading_unknown")
+    return note("reading", time=time_words(answers * time.seconds / 60), reviews=time.n, seconds=time.seconds)
 
 
 def judge_share_note(result: Rate) -> Note | None:
@@ -138,3 +107,23 @@ def judge_share_note(result: Rate) -> Note | None:
         return None
     share = result.figure("judge_alone")
     return None if share.value is None else note("judge_share", judge=result.about.judges[0], share=share)
+
+
+def pace_note(state: Overview) -> Note | None:
+    """Return when the queue is empty at the pace of the last seven days; None if it does not become shorter."""
+    shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
+    if not state.today.open_answers or shorter <= 0:
+        return None
+    days = math.ceil(state.today.open_answers / shorter - 1e-9)
+    last = (state.days[-1].day - EPOCH.date()).days
+    return None if days > LONGEST_PACE else note("pace", day=last + days)
+
+
+def unusable_note(judged: JudgeDay) -> Note | None:
+    """Return how many replies of the last days were unusable, None if there were none."""
+    unusable = judged.asked - judged.ok
+    if not unusable:
+        return None
+    parts = {"unparsable": judged.unparsable, "refused": judged.refused, "error": judged.error}
+    kinds = [f"{n:,} {name}" for name, n in parts.items() if n]
+    return note("unusable_replies", share=share_intervals(unusable, judged.asked)[0], days=DAYS, kinds=kinds)

@@ -1,11 +1,9 @@
 """The page Overview: the latest change, then five questions of a lead with the figure and the next step of each."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
 from typing import Literal
 
 import streamlit as st
@@ -26,22 +24,22 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.reports.lead_questions import (
     beside_people,
     judge_share_note,
-    labels_sentence,
+    labels_note,
     missed_types_note,
-    misses_sentence,
+    misses_note,
     now_note,
-    overlap_sentence,
-    reading_sentence,
-    trust_sentence,
+    overlap_note,
+    pace_note,
+    reading_note,
+    trust_note,
+    unusable_note,
 )
 from judgeboard.reports.trends import corrected_table, trend_table
-from judgeboard.stats.estimates import percent_words
-from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import answers_done_by, open_counts
-from judgeboard.store.overview import JudgeDay, Overview, sum_of_days
+from judgeboard.store.overview import Overview, sum_of_days
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import ReviewTime
@@ -76,10 +74,9 @@ from judgeboard_dashboard.widgets.navigation import (
 )
 from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, note, rule_words, sentence
+from judgeboard_dashboard.widgets.texts import capital, caption, count, heading, note, rule_words, sentence
 
 FAILED = ["unparsable", "refused", "error"]
-LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 MOST_TYPES = 6
 LONGEST_TYPE = 20  # characters of a query type in the head of its column
 TALL = 190  # px of a chart
@@ -244,7 +241,7 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     if need is None or need.hidden:
         return False
     with st.container(key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"):
-        show(tag("div", labels_sentence(need.labels, time), cls="jb-say"), width="content")
+        show(tag("div", labels_note(need.labels, time).text, cls="jb-say"), width="content")
         if permitted(Action.MAKE_QUEUES):
             open_button("Plan the labels", Rows("plan", {}), key=key, icon=":material/playlist_add:")
         else:
@@ -259,8 +256,9 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *
     if judge is None:
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
-        words, allowed = (trust_sentence(judge), people.sentence, beside_people(judge, people)), verdict(judge)
-        sentence(" ".join(filter(None, words)), lead="" if allowed is None else allowed.text)
+        notes, allowed = (trust_note(judge), people.headline, beside_people(judge, people)), verdict(judge)
+        words = " ".join(each.text for each in notes if each is not None)
+        sentence(words, lead="" if allowed is None else allowed.text)
     agreements = {"Judge and people": judge, "Two people": people}
     lines = [(name, each.statistics["agreement"]) for name, each in agreements.items() if each and _known(each)]
     if lines:
@@ -270,8 +268,8 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *
     if judge is None or judge.to_label is not None:
         if _plan(rate, time, key="trust_plan"):
             return
-    elif (overlap := overlap_sentence(people, time)) is not None:
-        _overlap(overlap)
+    elif (overlap := overlap_note(people, time)) is not None:
+        _overlap(overlap.text)
         return
     open_button("Open agreement", Rows("agreement", {}), key="overview_agreement_open", icon=":material/handshake:")
 
@@ -306,7 +304,7 @@ def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, 
     if judge is None:
         sentence(NO_PAIRS)
     else:
-        sentence(misses_sentence(judge))
+        sentence(misses_note(judge).text)
         if (of_types := missed_types_note(rate)) is not None:
             sentence(of_types.text)
     named = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
@@ -360,10 +358,10 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
     has_queues = your_queues(reviewer)
     left = state.today.open_answers - done
-    takes = reading_sentence(left, time) if left > 0 else None
+    takes = reading_note(left, time).text if left > 0 else None
     left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
     words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
-    sentence(words, lead=open_flags_words(state))
+    sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
     if left > 0 and starts:
         looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", flagged(None), key="overview_start", **looks)
@@ -378,10 +376,10 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
     changes = [each for each in further_changes(shares, alarms) if change_words(each)]
     for place, change in enumerate(changes):
         _problem("Change.", change, "Open the trend", TREND, key=f"change_{place}")
-    unusable = unusable_words(sum_of_days(state.judged))
+    unusable = unusable_note(sum_of_days(state.judged))
     if unusable is not None and state.judge is not None:
         replies = responses(RowFilter(statuses=tuple(FAILED), judge=state.judge))
-        _problem(f"Unusable replies of {state.judge}.", unusable, "Open them", replies, key="unusable")
+        _problem(f"Unusable replies of {state.judge}.", unusable.text, "Open them", replies, key="unusable")
     if not (alarms or changes or unusable) and nothing_failed:
         sentence(change_words(f"No alarm is open, and nothing failed in the last {DAYS} days."))
     if not alarms and not changes:
@@ -487,15 +485,10 @@ def _signals(counts: Mapping[tuple[str, str], int], *, as_table: bool) -> None:
         key="signals",
         says="Answers by the signals of judge and user",
         as_table=as_table,
-        under=(signals_words(counts),),
-    )
-
-
-def open_flags_words(state: Overview) -> str:
-    """Return "193 answers have open flags."."""
-    answers = state.today.open_answers
-    return (
-        f"{count(answers, 'answer')} {'has' if answers == 1 else 'have'} open flags." if answers else "No open flags."
+        under=(
+            "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
+            "Click a cell to open its answers.",
+        ),
     )
 
 
@@ -505,43 +498,8 @@ def decided_words(state: Overview, *, named: bool) -> str:
     if state.today.decided:
         yours = f", {state.today.decided_by_me:,} of them yours" if named else ""
         words = f"{count(state.today.decided, 'decision')} today{yours}."
-    return " ".join(filter(None, (words, pace_words(state))))
-
-
-def pace_words(state: Overview) -> str | None:
-    """Return when the queue is empty at the pace of the last seven days; None if it does not become shorter."""
-    shorter = sum(each.decided - each.flagged for each in state.days) / len(state.days)
-    if not state.today.open_answers or shorter <= 0:
-        return None
-    days = math.ceil(state.today.open_answers / shorter - 1e-9)
-    if days > LONGEST_PACE:
-        return None
-    on = state.days[-1].day + timedelta(days=days)
-    empty_on = "tomorrow" if days == 1 else f"on {on:%A}" if days < 7 else f"on {day(on)}"
-    return f"At this week’s pace the queue is empty {empty_on}."
-
-
-def unusable_words(judged: JudgeDay) -> str | None:
-    """Return how many replies of the last 7 days were unusable, None if there were none.
-
-    "39 of 3,012 in the last 7 days: 1 % [1, 2] (21 unparsable, 4 refused, 14 error)."
-    """
-    unusable = judged.asked - judged.ok
-    if not unusable:
-        return None
-    share = share_intervals(unusable, judged.asked)[0]
-    parts = ((judged.unparsable, "unparsable"), (judged.refused, "refused"), (judged.error, "error"))
-    kinds = ", ".join(f"{n:,} {name}" for n, name in parts if n)
-    return f"{unusable:,} of {judged.asked:,} in the last {DAYS} days: {percent_words(share)} ({kinds})."
-
-
-def signals_words(counts: Mapping[tuple[str, str], int]) -> str:
-    """Return the meaning of the quadrant, and the number of answers in its last row."""
-    without = sum(n for (judge, _), n in counts.items() if judge == "none")
-    words = "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it."
-    if without:
-        words += f" The last row has {count(without, 'answer')} without a usable reply of the judge."
-    return f"{words} Click a cell to open its answers."
+    pace = pace_note(state)
+    return words if pace is None else f"{words} {pace.text}"
 
 
 with page():

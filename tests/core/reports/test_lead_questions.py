@@ -13,12 +13,12 @@ from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.reports.lead_questions import (
     beside_people,
     differing,
-    labels_sentence,
-    misses_sentence,
+    labels_note,
+    misses_note,
     now_note,
-    overlap_sentence,
-    reading_sentence,
-    trust_sentence,
+    overlap_note,
+    reading_note,
+    trust_note,
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.strata import ReviewTime
@@ -63,17 +63,15 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     log.reviews(labels)
     log.reviews(labels, "jon")
     judge, people = measure_agreement(log.store, grade="label"), measure_agreement(log.store, of="people")
-    assert trust_sentence(judge).startswith("rag v1 and people agree on 50 % [")
-    assert "of all 100 judged answers" in trust_sentence(judge)
-    assert beside_people(judge, people) == "Judge and people agree less often than two people do."
-    tied = replace(judge, left_out={"ties": 2})
-    words = "Only the figure of two people includes the 2 answers on which people tied."
-    assert (beside_people(tied, people) or "").endswith(f"two people do. {words}")
-    assert beside_people(people, people) is not None
+    trust = trust_note(judge)
+    assert trust.values == {"judge": "rag v1", "agreement": judge.statistics["agreement"], "on": trust.values["on"]}
+    assert trust.values["on"] == "all 100 judged answers"
+    assert beside_people(judge, people) == note("less_than_people")
+    assert beside_people(people, people) == note("like_people")
     unknown = replace(people, statistics={"agreement": Estimate(None)})
     assert beside_people(judge, unknown) is None
-    assert misses_sentence(judge).startswith("rag v1 misses 50 % [")
-    assert overlap_sentence(people, None) is None
+    assert misses_note(judge).code == "misses_and_alarms"
+    assert overlap_note(people, None) is None
 
 
 def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog) -> None:
@@ -81,16 +79,13 @@ def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog
     log.say(log.version(), {id_: {"label": BAD if place < 30 else GOOD} for place, id_ in enumerate(ids)})
     log.reviews({id_: {"label": BAD if place < 20 else GOOD} for place, id_ in enumerate(ids[:25])})
     judge = measure_agreement(log.store, grade="label")
-    assert "of 25 graded answers" in trust_sentence(judge)
-    assert misses_sentence(judge).startswith("On 25 graded answers: rag v1 ")
+    assert (trust_note(judge).values["on"], misses_note(judge).values["on"]) == ("25 graded answers",) * 2
 
 
 def test_missing_labels_and_reading_take_time() -> None:
     time = ReviewTime(50.0, 12)
-    assert labels_sentence(14, time) == "14 more labels are missing, about 12 minutes."
-    assert labels_sentence(1, None) == "1 more label is missing."
-    assert reading_sentence(187, ReviewTime(61.4, 1)) == (
-        "All of them take about 3.2 hours: the median of 1 review is 61 s."
-    )
-    assert reading_sentence(1, time) == "It takes about 1 minute: the median of 12 reviews is 50 s."
-    assert reading_sentence(3, None) == "How long they take is known once some reviews have a measured time."
+    assert labels_note(14, time).values == {"labels": 14, "time": "12 minutes"}
+    assert labels_note(1, None).values == {"labels": 1}
+    reading = reading_note(187, ReviewTime(61.4, 1)).values
+    assert reading == {"time": "3.2 hours", "reviews": 1, "seconds": 61.4}
+    assert reading_note(3, None).code == "reading_unknown"

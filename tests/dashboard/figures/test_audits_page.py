@@ -30,10 +30,7 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     audited(sqlite_store)
     app = open_page("audits")
     (sentence,) = texts(app, "jb-say")
-    assert sentence == (
-        "supreme v1 reviewed 12 verdicts of teacher v1 and marked 5 as wrong. On the 12 answers that people graded, it "
-        "marked 5 verdicts: 4 of the 6 wrong ones, and 1 of the right ones."
-    )
+    assert sentence == note("audit", supreme="supreme v1", caught=4, wrong=6).text
     assert len(charts(app)) == 1
     rates = app.dataframe[0].value
     assert rates["Rate"].tolist() == ["Precision", "Recall", "False alarms"]

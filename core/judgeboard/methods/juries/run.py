@@ -22,6 +22,7 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_people
+from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.pair_report import PairReport, measure_pairs
@@ -98,9 +99,7 @@ class JuryReport:
             Column("Agreement with people", "share estimate", width=115): lambda judge: judge.accuracy,
             Column("Kappa", "estimate", width=125): lambda judge: judge.kappa,
             Column("n", "count", width=65, help="Labels behind the figures"): lambda judge: judge.accuracy.n,
-            Column("Of answers", "count", width=85, help="Answers that the figures describe"): (
-                lambda judge: judge.answers
-            ),
+            Column("On", width=160): lambda judge: answers_words(judge.accuracy.n, judge.answers),
         }
         return Table.of((self.jury, *self.members), columns)
 

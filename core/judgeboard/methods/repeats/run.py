@@ -14,6 +14,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.judge import Judge
 from judgeboard.measure.agreed_with_people import agreed_with_people
+from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.measure.notes import Note
 from judgeboard.measure.ratings import AnswerRatings, PairSource
@@ -197,6 +198,7 @@ class RepeatsReport:
             ),
             Column("Answers", "count", width=65): lambda each: each.items,
             Column("With people", "share estimate", width=115): lambda each: each.accuracy,
+            Column("On", width=160): lambda each: answers_words(each.accuracy.n, each.accuracy_answers),
         }
         return Table.of(self.measures, columns)
 
