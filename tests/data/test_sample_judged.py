@@ -97,7 +97,7 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("labels calibrate", "Do not use this map (platt)"),
         ("trends --corrected", "12 Oct 2026"),
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
-        ("trends watch", "Acknowledge alarm 2 in the same way."),
+        ("trends watch", "--acknowledge 1"),
         ("compare versions lexical climb-judge-8b", "points ["),
         (
             "compare sources tarn-large-3-preview tarn-large-2",

@@ -139,7 +139,7 @@ def _window(newest: NewestValues, level: Level, days: PlausibleDays, today: int)
     else:
         inside = np.flatnonzero(~misdated & (newest.days > today - (level.days or 0)))
         undated = misdated | (newest.days == NO_DAY)
-    words = ", ".join(each.words for each in without_date(counts_by_day(newest.days[undated]), days))
+    words = ", ".join(f"{each.n:,} {each.words}" for each in without_date(counts_by_day(newest.days[undated]), days))
     return inside, f" Left out: {words}." if words else ""
 
 

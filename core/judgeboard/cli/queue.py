@@ -18,7 +18,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
-    from judgeboard.reviews.queues import QueueProgress
+    from judgeboard.reviews.queues import PersonProgress, QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.queues import PlainRuleKeywords, RuleKeywords
@@ -400,6 +400,9 @@ def merge(file: Path) -> int:
 
 
 def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
+    from judgeboard.formats.output import Column, Columns, Table, text_lines
+    from judgeboard.measure.notes import note
+
     queue = progress.queue
     yield f"{queue.name} ({queue.state}), created by {queue.created_by}"
     yield from (f"  {rule}" for rule in progress.rules)
@@ -407,21 +410,25 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
     yield _counts(progress)
     yield f"{progress.reviews:,} of {counted(progress.reviews_needed, 'review')}"
     if queue.rules.needed > 1:
-        finished = f"{progress.several_finished:,} finished"
-        need = "needs" if progress.several == 1 else "need"
-        yield f"overlap: {counted(progress.several, 'item')} {need} {queue.rules.needed} reviews, {finished}"
+        yield note(
+            "overlap", items=progress.several, needed=queue.rules.needed, finished=progress.several_finished
+        ).text
     if queue.rules.sampling_rate:
-        short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
-        yield f"random sample: {counted(progress.sampled, 'answer')}{short}"
+        code = "sampled_short" if progress.short else "sampled"
+        yield note(code, sampled=progress.sampled, **({"short": progress.short} if progress.short else {})).text
     if progress.conflict:
-        yield f"conflicts to adjudicate on the page Conflicts: {progress.conflict:,}"
-    for person in progress.people:
-        seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"
-        last = "–" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
-        yield (
-            f"  {person.reviewer.name}: {person.done:,} done, {person.unsure:,} unsure, {person.skipped:,} skipped, "
-            f"{person.leases:,} leased, median {seconds}, last {last}"
-        )
+        yield note("conflicts", n=progress.conflict).text
+    columns: Columns[PersonProgress] = {
+        Column("Person"): lambda person: person.reviewer.name,
+        Column("Done", "count"): lambda person: person.done,
+        Column("Unsure", "count"): lambda person: person.unsure,
+        Column("Skipped", "count"): lambda person: person.skipped,
+        Column("Leased", "count"): lambda person: person.leases,
+        Column("Median", "count", unit="s"): lambda person: person.median_seconds and round(person.median_seconds),
+        Column("Last", "time"): lambda person: person.last,
+    }
+    if progress.people:
+        yield from text_lines(Table.of(progress.people, columns))
 
 
 def _counts(progress: "QueueProgress") -> str:

@@ -218,7 +218,6 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.measure.alarms import alarm_sentence
     from judgeboard.measure.notes import note
     from judgeboard.reports.trends import detectors_table
-    from judgeboard.text import listed_words
 
     for alarm in result.alarms:
         numbered = f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"
@@ -230,8 +229,5 @@ def _watch_lines(result: "WatchResult") -> Iterator[str]:
         yield from text_lines(detectors_table(result))
         yield note("detectable").text
     if result.alarms:
-        first, *others = [str(alarm.id) for alarm in result.alarms]
-        command = f"judgeboard trends watch --acknowledge {first} --note 'The cause, in your words'"
-        yield f"After you know the cause, acknowledge alarm {first}: `{command}`"
-        if others:
-            yield f"Acknowledge {'alarms' if len(others) > 1 else 'alarm'} {listed_words(others)} in the same way."
+        command = f"judgeboard trends watch --acknowledge {result.alarms[0].id} --note 'The cause, in your words'"
+        yield note("acknowledge", command=command).text

@@ -50,6 +50,6 @@ def agreed_with_people(
     return AgreedWithPeople(
         version.title,
         statistics.estimates["agreement"],
-        statistics.estimates.get("kappa", unmeasured(statistics.n, f"{ratings.grade} has no unweighted kappa")),
+        statistics.estimates.get("kappa", unmeasured(statistics.n, "this grade has no unweighted kappa")),
         None if in_all is None else in_all.described,
     )

@@ -37,6 +37,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
+from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
 from judgeboard.measure.sample import answers_of
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints, renumbered
@@ -63,7 +64,6 @@ from judgeboard.store.strata import (
 )
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
-from judgeboard.text import counted
 
 NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
@@ -458,12 +458,13 @@ class LabelledAnswers:
 
     def hidden_sentence(self) -> str:
         """Return how many answers are hidden from the viewer, and what to do."""
-        return f"{hidden_words(self._hidden, self._hidden + len(self.labelled))}. {HIDDEN_ADVICE}"
+        hidden = note("hidden_answers", hidden=self._hidden, answers=self._hidden + len(self.labelled))
+        return f"{hidden.text}. {note('review_hidden').text}"
 
     def check_nothing_hidden(self, figure: str) -> None:
         """Raise BadInput if a ``figure`` that counts all answers would leave out answers hidden from the viewer."""
         if hidden := self.hidden():
-            words = hidden_words(hidden, hidden + len(self.labelled))
+            words = note("hidden_answers", hidden=hidden, answers=hidden + len(self.labelled)).text
             raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
 
     def judged(self, inside: BoolArray | None = None, is_bad: BoolArray | None = None) -> Population:
@@ -567,15 +568,6 @@ def _summed_with_hidden(
         np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
         values,
     )
-
-
-def hidden_words(hidden: int, answers: int) -> str:
-    """Return "653 of the 1,344 answers are hidden from you until you have reviewed them blind"."""
-    are, them = ("is", "it") if hidden == 1 else ("are", "them")
-    return f"{hidden:,} of the {counted(answers, 'answer')} {are} hidden from you until you have reviewed {them} blind"
-
-
-HIDDEN_ADVICE = "Review them first, or ask somebody who is not assigned to their queue for this figure."
 
 
 def no_share_words(why: str, figure: str = "share of bad answers") -> str:

@@ -86,7 +86,7 @@ def without_date(
     )
     for reason, n, words, selected in parts:
         if n:
-            yield LeftOut(reason, n, f"{n:,} {words}", selected)
+            yield LeftOut(reason, n, words, selected)
 
 
 def left_out(
@@ -103,18 +103,13 @@ def left_out(
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
         whose, score = of_judge(judge), measure.score
         if unscored > 0:
-            name, where = (
-                (score.name, None) if isinstance(score, Criterion) else (score, RowFilter(**whose, unscored=score))
-            )
-            yield LeftOut(
-                "no_score",
-                unscored,
-                f"{unscored:,} without a score of {name}" if where is None else f"{unscored:,} without a {name}",
-                where,
-            )
+            if isinstance(score, Criterion):
+                yield LeftOut("no_score", unscored, f"without {score.name}", None)
+            else:
+                yield LeftOut("no_score", unscored, f"without {score}", RowFilter(**whose, unscored=score))
         if unjudged > 0:
             where = RowFilter(**whose, judge_side="none")
-            yield LeftOut("no_verdict", unjudged, f"{unjudged:,} without a usable verdict", where)
+            yield LeftOut("no_verdict", unjudged, "without a usable verdict", where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +306,7 @@ def trend(
             )
         )
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
-    other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
+    other_values = LeftOut("other_value", others, "with other values", None)
     return Trend(
         measure if of_rubric is None and of_people is None else None,
         of_rubric,

@@ -557,6 +557,47 @@ WORDS: dict[str, str] = {
     "reading_unknown": "How long reading takes is known once some reviews have a measured time.",
     "pace": "At this week’s pace the queue is empty on {day:day}.",
     "unusable_replies": "{share:%} of {share:n} replies in the last {days} days ({kinds:list}).",
+    # A prompt that is aligned with people
+    "align_few_labels": "Too few labels to align {judge}: the held-out labels are in {groups:evidence group}, at least "
+    "{least} are needed. Label more answers that it has judged.",
+    "align_no_verdict": "Nothing to align: {judge} has no usable verdict on a labelled develop answer.",
+    "align_no_difference": "Nothing to align: {judge} and people differ on no develop answer. Label more answers.",
+    "align_many_looks": "These held-out labels were looked at {looks} times. Each look makes them worth less: label at "
+    "least as many new answers.",
+    "align_no_candidate": "No candidate for {judge} could be used.",
+    "align_no_gain": "No candidate is right more often than the judge on {answers:develop answer}: best {best:,}, "
+    "judge {judge:,}.",
+    "align_not_looked": "Held-out labels were not looked at.",
+    "align_anchors": "Left out: {n:labelled answer} with the evidence of an anchor.",
+    "align_reasons": "Develop answers on which judge and people differ, by reason: {reasons:list}.",
+    "align_changed": "Held-out answers: {mended:,} mended, {broken:,} broken.",
+    "not_shown_as_wrong": "With unusable verdicts counted as wrong, this is not shown.",
+    "looks": "This is look {looks} at these labels: interval and p are corrected for {looks} looks.",
+    # Costs
+    "no_calls": "No calls since {day:day}.",
+    "calls_unpriced": "{calls:call} since {day:day}. Their cost is unknown, because their models have no price.",
+    "calls_cost": "{calls:call} since {day:day} cost {cost}.",
+    "calls_left_out": "This leaves out {calls:call} of unknown cost.",
+    # Issues
+    "issue": "{share:%} of {share:n} answers had this problem.",
+    "issue_reviewed": "{share:%} of {share:n} reviewed answers had this problem.",
+    "issue_fixed": "Answers with this problem before the fix: {before:%}. After it: {after:%}.",
+    "issue_fell": "The share fell.",
+    "issue_rose": "The share rose.",
+    "issue_unclear": "No clear change yet.",
+    # Answers that are generated again
+    "nothing_to_refine": "{judge}: nothing to do. No question matches, or all are already refined with these settings.",
+    "nothing_to_regenerate": "{judge}: nothing to do. No bad answer that matches is left.",
+    "refined": "{passed:,} of {prompts:prompt} passed, {calls:call}.",
+    "no_logged_messages": "{n:eligible answer} without logged messages. To use query and passages instead, add "
+    "--rebuild-messages.",
+    # Progress of a queue
+    "overlap": "Several reviews ({needed}): {finished:,} of {items:item} finished.",
+    "sampled": "Random sample: {sampled:answer}.",
+    "sampled_short": "Random sample: {sampled:answer}. {short:,} more were requested, but none are left.",
+    "conflicts": "Conflicts to adjudicate on the page Conflicts: {n:,}.",
+    # Alarms that are open
+    "acknowledge": "After you know the cause of an alarm, acknowledge it: `{command}`",
     # Alert rules
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log

@@ -1,14 +1,15 @@
 """What the calls of runs cost, by week, purpose and judge version."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import Note, note
 from judgeboard.store.runs import run_counts, runs_since
-from judgeboard.text import counted, money
+from judgeboard.text import money, utc_day
 
 WEEKS = 13
 """The number of weeks that `costs` returns by default: a quarter of a year."""
@@ -77,17 +78,17 @@ def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
     return Costs(starts, tuple(sorted(asked, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))))
 
 
-def costs_sentence(shown: Costs) -> str:
-    """Return what the calls of all weeks cost, and how many calls have no known cost."""
-    total, since = shown.total, f"since {shown.weeks[0].day} {shown.weeks[0]:%b %Y}"
+def costs_notes(shown: Costs) -> Iterator[Note]:
+    """Yield what the calls of all weeks cost, and how many calls have no known cost."""
+    total, day = shown.total, utc_day(shown.weeks[0])
     if not total.calls:
-        return f"No calls {since}."
-    if total.cost_micro is None:
-        return f"{counted(total.calls, 'call')} {since}. Their cost is unknown, because their models have no price."
-    words = f"{counted(total.calls, 'call')} {since} cost {money(total.cost_micro)}."
-    if total.unpriced:
-        words += f" This leaves out {counted(total.unpriced, 'call')} of unknown cost."
-    return words
+        yield note("no_calls", day=day)
+    elif total.cost_micro is None:
+        yield note("calls_unpriced", calls=total.calls, day=day)
+    else:
+        yield note("calls_cost", calls=total.calls, day=day, cost=money(total.cost_micro))
+        if total.unpriced:
+            yield note("calls_left_out", calls=total.unpriced)
 
 
 def costs_table(lines: Sequence[CostLine]) -> Table:

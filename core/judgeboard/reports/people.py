@@ -6,7 +6,7 @@ from typing import Any
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Format, Table
 from judgeboard.reviews.person_work import PersonWork
-from judgeboard.stats.estimates import percent_words, points_words
+from judgeboard.stats.estimates import percent_words, points_words, with_n
 from judgeboard.text import day_words
 
 SAME = (
@@ -55,7 +55,7 @@ def share_words(estimate: Estimate, *, sign: bool = False) -> str | None:
     """Return "79 % [70, 86], n = 44", with ``sign`` "-12 points …"; None where nothing was compared."""
     if estimate.value is None:
         return None
-    return f"{points_words(estimate, sign=True) if sign else percent_words(estimate)}, n = {estimate.n:,}"
+    return with_n(points_words(estimate, sign=True) if sign else percent_words(estimate), estimate.n)
 
 
 def seconds_words(estimate: Estimate) -> str | None:
@@ -63,7 +63,7 @@ def seconds_words(estimate: Estimate) -> str | None:
     if estimate.value is None:
         return None
     bounds = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.0f}, {estimate.high:.0f}]"
-    return f"{estimate.value:.0f} s{bounds}, n = {estimate.n:,}"
+    return with_n(f"{estimate.value:.0f} s{bounds}", estimate.n)
 
 
 def _row(work: PersonWork, *, words: bool) -> tuple[Any, ...]:

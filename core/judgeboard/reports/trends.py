@@ -68,7 +68,7 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
 def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
     """Yield which answers no point counts, if there are any."""
     if left_out:
-        yield note("left_out", reasons=[each.words for each in left_out]).text
+        yield note("left_out", reasons=[f"{each.n:,} {each.words}" for each in left_out]).text
 
 
 def corrected_table(trend: CorrectedTrend, panels: Sequence[CorrectedPanel]) -> Table:

@@ -1,5 +1,6 @@
 """Issues: opened and changed by leads, and the share of answers with the problem before and after its fix."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -7,12 +8,12 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import PlausibleDays, by_period, start_of
 from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
-from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.day_sums import DaySums
@@ -132,18 +133,12 @@ def _among(where: RowFilter) -> RowFilter:
     return RowFilter(**kept)
 
 
-def issue_sentence(issue: Issue, figures: IssueFigures) -> str:
-    """Return the share of answers with the problem, before and after the fix if there is one."""
-    kind = "reviewed answers" if issue.where.failure_modes else "answers"
-    before, after = (
-        f"{round(share.value * share.n):,} of {share.n:,} {kind} had this problem: {percent_words(share)}."
-        if share.value is not None
-        else f"there are no {kind} with a date."
-        for share in (figures.before, figures.after)
-    )
+def issue_notes(issue: Issue, figures: IssueFigures) -> Iterator[Note]:
+    """Yield the share of answers with the problem; before and after the fix, and how it changed, if there is one."""
+    before, after = figures.before, figures.after
     if issue.fixed_day is None:
-        return before[:1].upper() + before[1:]
-    low, high = figures.before.low or 0.0, figures.before.high or 1.0
-    fell, rose = (figures.after.high or 1.0) < low, (figures.after.low or 0.0) > high
-    change = "The share fell." if fell else "The share rose." if rose else "No clear change yet."
-    return f"Before the fix, {before} After it, {after} {change}"
+        yield note("issue_reviewed" if issue.where.failure_modes else "issue", share=before)
+        return
+    yield note("issue_fixed", before=before, after=after)
+    fell, rose = (after.high or 1.0) < (before.low or 0.0), (after.low or 0.0) > (before.high or 1.0)
+    yield note("issue_fell" if fell else "issue_rose" if rose else "issue_unclear")

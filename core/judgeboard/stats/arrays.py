@@ -106,6 +106,11 @@ class Grouping:
         """The noun for what an interval resamples."""
         return self.row if self.all_distinct else self.group
 
+    @property
+    def only_one(self) -> str:
+        """The reason why there is no interval if all rows are in one group."""
+        return f"no interval: one {self.group} only"
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sum of ``values`` (one per row) within each group, shape (count,)."""
         if self.all_distinct:

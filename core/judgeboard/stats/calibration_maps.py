@@ -122,7 +122,7 @@ def platt_at(
     same_length(scores, good, weights, groups.codes)
     n, probabilities, fitted = len(scores), score_map(scores), score_map(at)
     if groups.count == 1:
-        return tuple(measured(each, n, reason=f"no interval: one {groups.group} only") for each in fitted.tolist())
+        return tuple(measured(each, n, reason=groups.only_one) for each in fitted.tolist())
     columns, points = (np.stack([_logit(each), np.ones(len(each))]) for each in (scores, at))
     if not score_map.slope:
         columns, points = columns[1:], points[1:]

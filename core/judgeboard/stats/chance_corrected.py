@@ -122,6 +122,9 @@ def _of_few(estimate: Estimate, found: int, fewest: int, what: str) -> Estimate:
     return measured(estimate.value, estimate.n, reason=f"no interval: only {found} {what}, at least {fewest} needed")
 
 
+_ONLY_BY_CHANCE = f"{FEW_RATINGS}: used only for the agreement by chance"
+
+
 def gwet(ratings: Ratings) -> Estimate:
     """Return AC1 of any number of raters; cells may be missing.
 
@@ -143,7 +146,7 @@ def gwet(ratings: Ratings) -> Estimate:
     estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
     return leaving_out(
         estimate,
-        (f"{FEW_RATINGS}: used only for the agreement by chance", items - n),
+        (_ONLY_BY_CHANCE, items - n),
         (NO_RATING, len(ratings.values) - items),
     )
 

@@ -53,10 +53,9 @@ def constant_side(judge: FloatArray, people: FloatArray) -> str | None:
     """Return why no correlation is defined (no pairs, or a side is constant); None if it is defined."""
     if judge.size == 0:
         return "no pairs"
-    for side, name in ((judge, "the judge"), (people, "people")):
-        if np.ptp(side) < TIE:
-            return f"{name} gave the same score to all answers"
-    return None
+    if np.ptp(judge) < TIE:
+        return "the judge gave the same score to all answers"
+    return "people gave the same score to all answers" if np.ptp(people) < TIE else None
 
 
 def kendall(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:

@@ -32,18 +32,18 @@ def auroc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
         return measured(value, n, reason=ALL_EQUAL if np.ptp(score) <= TIE else SEPARATED)
     slope, to, back = TRANSFORMS["the logit"](value)
     reach = float(t_quantile(min(map(groups.touched, (bad, ~bad))) - 1)) * math.sqrt(variance) / slope
-    method = "DeLong" if groups.all_distinct else "DeLong, clustered (Obuchowski)"
+    method = "DeLong, t on the logit" if groups.all_distinct else "DeLong, clustered (Obuchowski), t on the logit"
     ends = back(to(value) - reach), back(to(value) + reach)
-    return measured(value, n, ends, method=f"{method}, t on the logit", unit=groups.unit)
+    return measured(value, n, ends, method=method, unit=groups.unit)
 
 
 def missing_class(bad: BoolArray) -> str | None:
     """Return the reason why nothing can be detected: no ``bad`` answers, or no good answers; otherwise None."""
     if not len(bad):
         return "no pairs"
-    if bad.any() and not bad.all():
-        return None
-    return f"people found no {'good' if bad.any() else 'bad'} answer here"
+    if bad.all():
+        return "people found no good answer here"
+    return None if bad.any() else "people found no bad answer here"
 
 
 def _beaten(score: FloatArray, bad: BoolArray) -> FloatArray:
@@ -68,6 +68,7 @@ def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | 
 
 MIN_CALIBRATION = 100
 """Below this many pairs a page shows a sentence instead of the curve."""
+_FEW_CALIBRATION = f"no interval: fewer than {MIN_CALIBRATION} answers"
 
 TENTHS = 10
 
@@ -107,7 +108,7 @@ def expected_calibration_error(score: FloatArray, grounded: BoolArray, groups: G
     gaps = np.bincount(tenth, weights=above, minlength=TENTHS)
     value = float(np.abs(gaps).sum()) / len(score)
     if len(score) < MIN_CALIBRATION:  # few answers raise the value by chance, and the interval with it
-        return measured(value, len(score), reason=f"no interval: fewer than {MIN_CALIBRATION} answers")
+        return measured(value, len(score), reason=_FEW_CALIBRATION)
     estimate = influence_estimate(value, np.sign(gaps)[tenth] * above, groups)
     if estimate.low is None or estimate.high is None:
         return estimate

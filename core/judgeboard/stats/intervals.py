@@ -144,7 +144,7 @@ def influence_estimate(
     """
     n = len(influence)
     if groups.count == 1:
-        return measured(value, n, reason=f"no interval: one {groups.group} only")
+        return measured(value, n, reason=groups.only_one)
     return estimate_with_error(value, n, standard_error(influence, groups), groups, scale, METHOD)
 
 
@@ -267,7 +267,7 @@ def jackknifed(
     if math.isclose(value, 1):
         return measured(value, n, reason=f"no interval: {alike}")
     if groups.count == 1:
-        return measured(value, n, reason=f"no interval: one {groups.group} only")
+        return measured(value, n, reason=groups.only_one)
     of_group = np.stack([groups.sums(column) for column in sums.T], axis=1)
     distinct, times = _distinct(of_group)
     rows = max(_JACKKNIFE_CHUNK // sums.shape[1], 1)
@@ -278,7 +278,7 @@ def jackknifed(
         ]
     )
     if np.isnan(without).any():
-        return measured(value, n, reason=f"no interval: the figure is not available without one of the {groups.unit}s")
+        return measured(value, n, reason="no interval: the figure is not available without one of the groups")
     left = WithoutOne(without, times)
     error = math.sqrt((groups.count - 1) / groups.count * left.spread)
     scale: Transform | None = "Fisher's z" if abs(value) < 1 else None
@@ -376,11 +376,11 @@ def bootstrapped(
     interval adds ``variance_above`` to the variance of its upper end.
     """
     if groups.count == 1:
-        return measured(value, n, reason=f"no interval: one {groups.group} only")
+        return measured(value, n, reason=groups.only_one)
     defined = draws[~np.isnan(draws)]
     undefined = draws.size - defined.size
     if defined.size == 0 or undefined > _UNDEFINED_DRAWS * draws.size:
-        return measured(value, n, reason=f"no interval: {undefined:,} of {draws.size:,} resamples have no value")
+        return measured(value, n, reason="no interval: too many resamples have no value")
     if np.ptp(defined) < _NO_SPREAD:
         return measured(value, n, reason="no interval: every resample gives the same value")
     left_out = f", {undefined:,} without a value left out" if undefined else ""

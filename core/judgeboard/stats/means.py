@@ -51,7 +51,7 @@ def _estimate(n: int, mean: float, reach: float, bounds: tuple[float, float] | N
     if n == 1:
         return measured(mean, 1, reason="no interval: a single answer")
     if reach == 0:
-        return measured(mean, n, reason=f"no interval: all {n:,} values are equal")
+        return measured(mean, n, reason="no interval: all values are equal")
     low, high = mean - reach, mean + reach
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])

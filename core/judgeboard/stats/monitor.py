@@ -161,8 +161,9 @@ def window_change(before: Window, after: Window, design_effect: float | None = N
     low = value - math.hypot(second.value - second.low, first.high - first.value)
     high = value + math.hypot(second.high - second.value, first.value - first.low)
     seen = (z + Z_80) * math.hypot(before.error, after.error)
+    method = "post-stratified, MOVER, Bonferroni" if tests > 1 else "post-stratified, MOVER"
     return WindowChange(
-        measured(value, n, (low, high), method="post-stratified, MOVER" + (", Bonferroni" if tests > 1 else "")),
+        measured(value, n, (low, high), method=method),
         None if seen > max(first.value, 1 - first.value) else seen,
     )
 

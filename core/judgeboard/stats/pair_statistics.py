@@ -243,6 +243,9 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
+_SMALL_CLASS = f"no interval: a class has fewer than {FEWEST_OF_CLASS} rows"
+
+
 def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
     def of_table(pairs: Pairs) -> Estimate:
         several = len(np.union1d(pairs.judge, pairs.people)) > 1
@@ -250,9 +253,7 @@ def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Calla
         rarest = min(int(np.unique(side, return_counts=True)[1].min()) for side in (pairs.judge, pairs.people))
         if estimate.value is None or rarest >= FEWEST_OF_CLASS:
             return estimate
-        return measured(
-            estimate.value, estimate.n, reason=f"no interval: a class has fewer than {FEWEST_OF_CLASS} rows"
-        )
+        return measured(estimate.value, estimate.n, reason=_SMALL_CLASS)
 
     return of_table
 

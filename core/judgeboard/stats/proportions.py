@@ -46,7 +46,7 @@ def share(hits: npt.ArrayLike, groups: AnyArray | Grouping | None = None) -> Est
         return wilson_on_groups(k / n, n, by_group.count, by_group.unit)
     fewest = min(by_group.touched(hit), by_group.touched(~hit))
     if fewest < 2:
-        return measured(k / n, n, reason=f"no interval: one {by_group.group} has all answers of one kind")
+        return measured(k / n, n, reason="no interval: one group has all answers of one kind")
     wider = (float(t_quantile(fewest - 1)) / Z) ** 2
     low, high = wilson(k / n, n / (design_effect_of_mean(hit, by_group) * wider))
     method = "Wilson with the design effect, Student's t of the rarer class"
@@ -140,7 +140,7 @@ def anchoring(judge: FloatArray, blind: FloatArray, revealed: FloatArray, respon
 def _on_the_logit(value: float, n: int, upper: FloatArray, lower: FloatArray, groups: Grouping) -> Estimate:
     """Return the share with its interval, from each group's sum of d * m (``upper``) and of d * d (``lower``)."""
     if groups.count < 2:
-        return measured(value, n, reason=f"no interval: one {groups.group} only")
+        return measured(value, n, reason=groups.only_one)
     t = float(t_quantile(groups.count - 1))
     if not 0 <= value <= 1:  # people moved away from the judge, or beyond it
         error = _jackknife_error(upper, lower)

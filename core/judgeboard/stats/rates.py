@@ -355,6 +355,9 @@ def predicted_mean(
     return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
 
 
+_FEW_EVIDENCE_GROUPS = f"no interval: fewer than {MIN_PAIRS} evidence groups"
+
+
 def judge_alone(
     population: Population,
     scored: BoolArray,
@@ -378,7 +381,7 @@ def judge_alone(
     if target == "these":
         return measured(value, n, (value, value), method="no chance: all answers are judged")
     if groups < MIN_PAIRS:
-        return measured(value, n, reason=f"no interval: {groups} evidence groups, at least {MIN_PAIRS} are needed")
+        return measured(value, n, reason=_FEW_EVIDENCE_GROUPS)
     if hits is None:
         factors = np.concatenate([-value * scored, scored])
     else:

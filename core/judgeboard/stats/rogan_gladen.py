@@ -27,8 +27,10 @@ def rogan_gladen(judged_bad: int, answers: int, errors: JudgeErrors) -> Estimate
     n = errors.bad + errors.good
     if not answers:
         return unmeasured(n, "no answers")
-    if not errors.bad or not errors.good:
-        return unmeasured(n, f"no label for the judge's errors says {'good' if errors.bad else 'bad'}")
+    if not errors.bad:
+        return unmeasured(n, "no label for the judge's errors says bad")
+    if not errors.good:
+        return unmeasured(n, "no label for the judge's errors says good")
     recall, specificity = errors.found / errors.bad, errors.passed / errors.good
     if recall + specificity <= 1:
         return unmeasured(n, NO_BETTER_THAN_CHANCE)

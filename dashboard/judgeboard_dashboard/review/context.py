@@ -46,9 +46,10 @@ def context_block(response: Response) -> Html | None:
     facts = [
         part for name, value in values[:MOST_VALUES] for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
     ]
+    title = f"Context of the answer: {', '.join(part for part in told if part)}"
     return tag(
         "details",
-        tag("summary", f"Context of the answer: {', '.join(part for part in told if part)}"),
+        tag("summary", title),
         reference,
         _dialogue(turns),
         tag("div", *facts, cls="jb-log") if facts else None,

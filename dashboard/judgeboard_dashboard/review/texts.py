@@ -321,11 +321,12 @@ def sentence_pane(
     unsent = len(aligned) - MOST_SENTENCES if not whole else 0
     placed = sum(sentence.passage is not None for sentence in aligned)
     summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage" if aligned else ""
+    more = tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None
     return tag(
         "div",
         _question(item, link, whole=whole, about=summary),
         tag("div", *rows),
-        tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
+        more,
         tag("div", cls="jb-rule"),
         context_block(response),
         passage_list(item, claims, whole=whole, view="whole", aligned=_aligned_spans(aligned)),

@@ -13,7 +13,7 @@ from judgeboard.people.permissions import may
 from judgeboard.reviews.issues import (
     IssueFigures,
     issue_filter,
-    issue_sentence,
+    issue_notes,
     measure_issue,
     save_issue,
 )
@@ -141,7 +141,7 @@ def _issue(issue: Issue) -> None:
     caption(f"Answers: {filter_sentence(issue.where)}. Flags: {flags}.{changed}")
     left, right = stacking_columns("issue", [1.6, 1], gap="large")
     with left:
-        sentence(issue_sentence(issue, figures))
+        sentence(" ".join(each.text for each in issue_notes(issue, figures)))
         if figures.weeks:
             _by_week(figures.weeks, issue.fixed_day)
             untimed = f"{count(figures.without_time, 'answer')} without a time left out."

@@ -487,11 +487,10 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
 def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     work, leased = actions.work, actions.leased
     if leased.expiry_shown:
-        minutes = max(work.queue.rules.lease_seconds // 60, 1)
         again = choice(
             name="again", label="Lease it again", act=actions.lease_again, key="Y", icon=":material/front_hand:"
         )
-        return f"Your lease ended after {count(minutes, 'minute')} without activity.", [again]
+        return "Your lease ended, because you were not active.", [again]
     if leased.pair is not None:
         enabled = leased.pair.left is not None and leased.pair.right is not None
         return "Which answer is better?", side_choices(actions.decide, leased.pair.shown, enabled=enabled)

@@ -212,11 +212,12 @@ def _left_out(left_out: Sequence[LeftOut]) -> None:
     with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         caption("Left out:")
         for each in left_out:
+            words = f"{each.n:,} {each.words}"
             if each.where is None:
-                caption(each.words)
+                caption(words)
                 continue
             open_button(
-                each.words,
+                words,
                 responses(each.where),
                 key=f"left_out_{each.reason}",
                 type="tertiary",

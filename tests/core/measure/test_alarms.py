@@ -529,7 +529,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
     assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
-    (printed,) = re.findall(r"acknowledge alarm 1: `judgeboard (.*)`", out)
+    (printed,) = re.findall(r"acknowledge it: `judgeboard (.*)`", out)
     assert "New alarm 1: The share of bad answers rose about 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
@@ -538,7 +538,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
     assert again.startswith("Alarm 1 is open: The share")
-    assert f"acknowledge alarm 1: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
+    assert f"acknowledge it: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
     assert run(["trends", *db]) == 0
     alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
     assert alarm.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from 10 %")

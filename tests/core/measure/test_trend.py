@@ -152,7 +152,7 @@ def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedL
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [3]
     assert drawn.changes.headline.code == "no_times"
     sqlite_log.say_all(version, sqlite_log.answers(1, day=MONDAY), quality=3)
-    assert [each.words for each in shown(sqlite_log, measure="quality").left_out] == ["3 without a time"]
+    assert [(each.n, each.reason) for each in shown(sqlite_log, measure="quality").left_out] == [(3, "no_time")]
 
 
 def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: GradedLog) -> None:

@@ -7,9 +7,11 @@ from sqlalchemy import insert
 from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.domain import RunState
-from judgeboard.reports.costs import costs, costs_sentence, costs_table
+from judgeboard.measure.notes import note
+from judgeboard.reports.costs import costs, costs_notes, costs_table
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.tables import RUN
+from judgeboard.text import utc_day
 
 NOW = datetime(2026, 3, 12, 15, tzinfo=UTC)  # a Thursday
 
@@ -44,6 +46,10 @@ def test_each_call_counts_once_in_the_week_of_its_run(log: GradedLog) -> None:
         "own v1": (2, 2, (0, 0)),
     }
     assert [line.judge for line in shown.lines] == ["strict v1", "cheap v1", "own v1"]
-    assert costs_sentence(shown) == ("8 calls since 2 Mar 2026 cost $ 7.50. This leaves out 2 calls of unknown cost.")
+    day = utc_day(shown.weeks[0])
+    assert [*costs_notes(shown)] == [
+        note("calls_cost", calls=8, day=day, cost="$ 7.50"),
+        note("calls_left_out", calls=2),
+    ]
     assert costs_table([shown.total]).rows == (("all", "all", 8, "$ 7.50", 2, "$ 7.00", "$ 0.50"),)
-    assert costs_sentence(nothing) == "No calls since 4 May 2026."
+    assert [each.code for each in costs_notes(nothing)] == ["no_calls"]

@@ -10,8 +10,9 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import IssueState
 from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.measure.notes import note
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.issues import IssueFigures, issue_sentence, measure_issue, save_issue
+from judgeboard.reviews.issues import IssueFigures, issue_notes, measure_issue, save_issue
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter, parse_where
@@ -50,7 +51,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     assert issue.where.states == ("confirmed", "open"), "a dismissed flag is no sign of the problem"
     before = figures(case, issue)
     assert (before.answers, before.flags["open"], before.before.n, before.after.n) == (4, 4, 6, 0)
-    assert issue_sentence(issue, before) == "4 of 6 answers had this problem: 67 % [30, 90]."
+    assert [*issue_notes(issue, before)] == [note("issue", share=before.before)]
 
     fixed = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 14)
     fixed = save_issue(case.store, fixed, by=case.lead)
@@ -60,9 +61,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     assert (after.answers, after.without_time, after.last_day) == (6, 1, utc_day(FIRST) + 14)
     assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
     assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [(0, 4), (7, 2), (14, 30)]
-    assert issue_sentence(fixed, after).endswith(
-        "After it, 1 of 30 answers had this problem: 3 % [1, 17]. The share fell."
-    )
+    assert [each.code for each in issue_notes(fixed, after)] == ["issue_fixed", "issue_fell"]
     with case.store.reading() as connection:
         assert [response_page(connection, week.where).total for week in after.weeks] == [3, 1, 1]
         assert (get_issue(connection, 1).version, len(list_issues(connection))) == (2, 1)
@@ -93,7 +92,7 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
     issue = save_issue(case.store, Issue("Fees", RowFilter(failure_modes=("wrong fee",))), by=case.lead)
     flags = save_issue(case.store, Issue("Low", LOW), by=case.lead)
     assert (figures(case, issue).before.value, figures(case, issue).before.n) == (0.5, 2)
-    assert "1 of 2 reviewed answers" in issue_sentence(issue, figures(case, issue))
+    assert [each.code for each in issue_notes(issue, figures(case, issue))] == ["issue_reviewed"]
     for each in (issue, flags):
         hidden = figures(case, each, viewer=case.jon.id)
         assert (hidden.answers, sum(hidden.flags.values()), hidden.before.n) == (0, 0, 0)

@@ -76,7 +76,7 @@ def test_where_a_group_carries_the_statistic_alone_there_is_no_interval():
 
     sums = np.column_stack((*made(n=20)[0].T, np.arange(20) == 0))
     got = jackknifed(sums, defined_with_first, grouping(None, 20), 20, alike="")
-    assert (got.low, got.reason) == (None, "no interval: the figure is not available without one of the responses")
+    assert (got.low, got.reason) == (None, "no interval: the figure is not available without one of the groups")
 
 
 @pytest.mark.parametrize(("sums", "reason"), [([[1.0, 1.0]] * 9, "no interval: never differ")])

@@ -44,7 +44,7 @@ def test_answers_without_a_score_are_said_and_open(open_page: OpenPage, sqlite_s
     log.say_all(version, refused, quality=4)
     log.answers(1, day=20_000)
     app = open_page("trends")
-    assert labels(app) == ["2 without a groundedness", "1 without a usable verdict"]
+    assert labels(app) == ["2 without groundedness", "1 without a usable verdict"]
     opened = open_page("responses", unscored="groundedness", judge="rag")
     assert texts(opened, "jb-say")[0].startswith("2 answers · judged by rag without a groundedness · ")
     assert chips(opened) == ["Judged by rag without a groundedness ✕"]
@@ -207,7 +207,7 @@ def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page: Open
     log.say(log.version("rubric"), scores | {ids[10]: {"scores": (DimensionScore("tone", None, "1-5"),)}})
     app = open_page("trends", show="Criterion")
     assert app.selectbox(key="criterion").options == ["tone (rubric)"]
-    assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without a score of tone"]
+    assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without tone"]
     with sqlite_store.reading() as connection:
         drawn = trend(connection, criterion="tone")
     (point,) = drawn.panels[0].points

@@ -116,25 +116,26 @@ def align_command(
 
 
 def _alignment_lines(result: "Alignment") -> Iterator[str]:
-    yield result.sentence
+    from judgeboard.formats.output import Column, Table, text_lines
+    from judgeboard.measure.notes import note
+
+    notes = list(result.notes)
     if result.held_out is not None:
-        yield from (each.text for each in (*result.held_out.caveats, *result.held_out.next))
-    roles = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in result.labelled.items())
-    yield f"labelled answers: {roles}"
+        notes += (*result.held_out.caveats, *result.held_out.next)
+        notes.append(note("align_changed", mended=len(result.mended), broken=len(result.broken)))
     if anchors := result.left_out.get("anchors"):
-        yield f"left out: {counted(anchors, 'labelled answer')} with the evidence of an anchor"
+        notes.append(note("align_anchors", n=anchors))
     if result.differences:
-        reasons = ", ".join(f"{reason} {n:,}" for reason, n in result.differences.items())
-        yield f"develop answers on which {result.judge} and people differ, by reason: {reasons}"
-    for each in result.candidates:
-        outcome = each.refused if each.right is None else f"right on {counted(each.right, 'develop answer')}"
-        best = ", best" if each.number == result.best else ""
-        yield f"candidate {each.number}{best}: {outcome}" + (f" ({each.why})" if each.why else "")
+        notes.append(note("align_reasons", reasons=[f"{reason} {n:,}" for reason, n in result.differences.items()]))
+    yield from (each.text for each in notes)
+    yield from (f"{role.replace('_', ' ')}: {counted(n, 'labelled answer')}" for role, n in result.labelled.items())
     if result.candidates:
-        yield f"{result.judge}: right on {counted(result.right, 'develop answer')}; cost {money(result.cost_micro)}"
+        columns = Column("Candidate"), Column("Right on develop", "count"), Column("Refused"), Column("Why")
+        rows = [(str(each.number), each.right, each.refused, each.why) for each in result.candidates]
+        yield from ("", *text_lines(Table(columns, ((result.judge, result.right, None, None), *rows))))
+        yield f"cost {money(result.cost_micro)}"
     if result.held_out is not None:
-        yield f"mended {len(result.mended):,}, broken {len(result.broken):,} held-out answers"
-        yield f"To read the prompt: `judgeboard versions prompt '{result.held_out.sides[1]}'`"
+        title = result.held_out.sides[1]
+        yield f"To read the prompt: `judgeboard versions prompt '{title}'`"
         if result.exit_code == 0:
-            command = f"judgeboard align --judge-version '{result.judge}' --accept '{result.held_out.sides[1]}'"
-            yield f"To accept it: `{command}`"
+            yield f"To accept it: `judgeboard align --judge-version '{result.judge}' --accept '{title}'`"

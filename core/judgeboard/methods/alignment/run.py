@@ -19,6 +19,7 @@ from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.measure.contrast import Contrast
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.versus import UNUSABLE_WRONG, compare_verdicts
 from judgeboard.methods.alignment.candidate_prompts import (
@@ -36,7 +37,6 @@ from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import RunOptions, check_limits, shared_rate_limits
 from judgeboard.runs.runner import blocking
 from judgeboard.stats.arrays import BoolArray, IntArray, among
-from judgeboard.stats.estimates import percent
 from judgeboard.stats.paired import MIN_GROUPS, Conclusion
 from judgeboard.store.alignments import (
     EvidenceRole,
@@ -72,6 +72,7 @@ class Alignment:
     ``labelled`` counts the labelled answers by role, ``differences`` the develop answers on which the judge and people
     differ, by the reason that people recorded. ``left_out`` counts the labelled answers without a role: ``anchors``
     have the evidence of an anchor. ``right`` counts the develop answers on which the judge is right.
+    The first of the ``notes`` is the conclusion.
     ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a look.
     """
 
@@ -79,7 +80,7 @@ class Alignment:
     model: str
     conclusion: Conclusion
     exit_code: int
-    sentence: str
+    notes: tuple[Note, ...]
     labelled: Mapping[str, int]
     left_out: Mapping[str, int]
     differences: Mapping[str, int]
@@ -155,14 +156,14 @@ async def align_async(
         model=endpoint.model,
         conclusion=Conclusion.NOT_SHOWN,
         exit_code=Conclusion.NOT_SHOWN.exit_code,
-        sentence="",
+        notes=(),
         labelled={role.value: len(labelled.of(role).ids) for role in EvidenceRole},
         left_out=left_out,
         differences=dict(Counter(case.reason for case in cases).most_common()),
         right=int(develop.right.sum()),
     )
-    if reason := _too_little(version.title, held_out, develop, cases, looks):
-        return replace(result, sentence=reason)
+    if few := _too_little(version.title, held_out, develop, cases, looks):
+        return replace(result, notes=(few,))
     asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
     develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
     try:
@@ -188,7 +189,7 @@ async def align_async(
                 (each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None
             )
             if best is None or (best.right or 0) <= result.right:
-                return replace(result, sentence=_no_gain(result, best, len(develop.ids)))
+                return replace(result, notes=_no_gain(result, best, len(develop.ids)))
             codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
             result = replace(result, best=best.number, cost_micro=asking.cost_micro)
             return _looked(store, version, asking.version_of(best), held_out, develop, codes, result, options)
@@ -311,33 +312,22 @@ def _looks(connection: Connection, held_out: _Labelled) -> int:
     return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
 
 
-def _too_little(title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int) -> str | None:
+def _too_little(title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int) -> Note | None:
     groups = len(np.unique(held_out.groups))
     if groups < MIN_GROUPS:
-        return (
-            f"Too few labels to align {title}: the held-out labels are in {counted(groups, 'evidence group')}, at "
-            f"least {MIN_GROUPS} are needed. Label more answers that {title} has judged."
-        )
+        return note("align_few_labels", judge=title, groups=groups, least=MIN_GROUPS)
     if (develop.verdicts == UNUSABLE).all():
-        return f"Nothing to align: {title} has no usable verdict on a labelled develop answer."
+        return note("align_no_verdict", judge=title)
     if not cases:
-        return f"Nothing to align: {title} and people differ on no develop answer. Label more answers."
-    if looks >= MOST_LOOKS:
-        return (
-            f"These held-out labels were looked at {looks} times. Each look makes them worth less: label at least as "
-            f"many new answers."
-        )
-    return None
+        return note("align_no_difference", judge=title)
+    return note("align_many_looks", looks=looks) if looks >= MOST_LOOKS else None
 
 
-def _no_gain(result: Alignment, best: Candidate | None, n: int) -> str:
+def _no_gain(result: Alignment, best: Candidate | None, n: int) -> tuple[Note, ...]:
+    not_looked = note("align_not_looked")
     if best is None:
-        return f"No candidate for {result.judge} could be used. Held-out labels were not looked at."
-    before, after = (percent(right / n) for right in (result.right, best.right or 0))
-    return (
-        f"No candidate is right more often than {result.judge} on the {counted(n, 'develop answer')} (best {after}, "
-        f"{result.judge} {before}). Held-out labels were not looked at."
-    )
+        return note("align_no_candidate", judge=result.judge), not_looked
+    return note("align_no_gain", best=best.right or 0, judge=result.right, answers=n), not_looked
 
 
 class _LeakCheck:
@@ -395,23 +385,23 @@ def _looked(
         changed = (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
         mended, broken = (tuple(held_out.ids[changed & rows].tolist()) for rows in (right, ~right))
         reached = compared.conclusion
-        sentence = compared.headline.text
+        notes = [compared.headline]
         if (
             reached is Conclusion.BETTER
             and compared.has("change", UNUSABLE_WRONG)
             and not (compared.figure("change", UNUSABLE_WRONG).low or 0) > 0
         ):
             reached = Conclusion.NOT_SHOWN
-            sentence += " With unusable verdicts counted as wrong, this is not shown."
+            notes.append(note("not_shown_as_wrong"))
         if looks > 1:
-            sentence += f" This is look {looks} at these labels: interval and p are corrected for {looks} looks."
+            notes.append(note("looks", looks=looks))
         look = Look(
             version_id=version.id,
             candidate_id=stored.id,
             model=result.model,
             number=looks,
             conclusion=reached.value,
-            sentence=sentence,
+            sentence=" ".join(each.text for each in notes),
             held_out=len(ids),
             mended=mended,
             broken=broken,
@@ -422,7 +412,7 @@ def _looked(
         result,
         conclusion=reached,
         exit_code=reached.exit_code,
-        sentence=sentence,
+        notes=tuple(notes),
         look=look_id,
         looks=looks,
         held_out=compared,

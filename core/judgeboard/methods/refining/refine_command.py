@@ -12,7 +12,7 @@ from judgeboard.cli import asking, options
 from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, shortened
+from judgeboard.text import shortened
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
@@ -99,13 +99,14 @@ def refine_command(
 
 def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     """Yield a run in lines for a terminal."""
+    from judgeboard.measure.notes import note
+
     account = summary.account
     if account.run_id is None:
-        yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
+        yield note("nothing_to_refine", judge=summary.judge).text
         return
-    prompts, calls = counted(summary.prompts, "prompt"), counted(summary.calls, "call")
-    outcome = f"{prompts}, {summary.passed:,} passed; {calls}, cost {account.cost_words}"
-    yield f"{summary.judge}, run {account.run_id}: {outcome}"
+    refined = note("refined", prompts=summary.prompts, passed=summary.passed, calls=summary.calls).text
+    yield f"{summary.judge}, run {account.run_id}: {refined} Cost: {account.cost_words}"
     for item in summary.items[:20]:
         ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
         last = item.attempts[-1] if item.attempts else None
@@ -115,5 +116,5 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
             answer = "no answer" if attempt.answer is None else shortened(" ".join(attempt.answer.split()), _ANSWER)
             yield f"    attempt {number}: {answer}"
     if len(summary.items) > 20:
-        yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
+        yield "  To list all: --json"
     yield from asking.stopped_lines(account)

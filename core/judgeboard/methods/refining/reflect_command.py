@@ -8,7 +8,6 @@ import click
 
 from judgeboard.cli import asking, options
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
@@ -86,24 +85,25 @@ def reflect_command(
 
 def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
     """Yield a run in lines for a terminal."""
+    from judgeboard.formats.output import Column, Table, text_lines
+    from judgeboard.measure.notes import note
+
     account = summary.account
     if account.run_id is None:
-        yield f"{summary.judge}: nothing to do. No bad answer that matches is left."
+        yield note("nothing_to_regenerate", judge=summary.judge).text
     else:
-        yield (
-            f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
-            f"{summary.regenerated:,} regenerated: {counted(summary.kept_new, 'new answer')} kept, "
-            f"{counted(summary.kept_original, 'original')} kept "
-            f"({counted(summary.second_failed, 'second judgment')} failed)"
-        )
-        yield (
-            f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
-            f"answer; {counted(summary.calls, 'call')}, cost {account.cost_words}"
-        )
+        yield f"{summary.judge}, run {account.run_id}: cost {account.cost_words}"
+        counts = {
+            "eligible": summary.eligible,
+            "regenerated": summary.regenerated,
+            "new answer kept": summary.kept_new,
+            "original kept": summary.kept_original,
+            "second judgment failed": summary.second_failed,
+            "new answer identical": summary.identical,
+            "no new answer": summary.no_answer,
+            "calls": summary.calls,
+        }
+        yield from text_lines(Table((Column("Answers"), Column("Number", "count")), tuple(counts.items())))
     if summary.no_messages:
-        have = "has" if summary.no_messages == 1 else "have"
-        yield (
-            f"{counted(summary.no_messages, 'eligible answer')} {have} no logged messages. To use query and "
-            "passages instead, add --rebuild-messages."
-        )
+        yield note("no_logged_messages", n=summary.no_messages).text
     yield from asking.stopped_lines(account)

@@ -142,6 +142,12 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         .encode(text=alt.Text("name:N"), y=alt.value(130 + 15 * place))
         for place, name in enumerate(lines)
     ]
+    ends = [
+        known.transform_filter(f"datum.figure == '{name}'")
+        .mark_text(align="right", dy=away, fontSize=12)
+        .encode(x=across, y=upwards, text=alt.Text("text:N"))
+        for name, away in (("recall", -10), ("precision", 16))
+    ]
     return alt.layer(
         known.mark_area(opacity=0.15).encode(
             x=across, y=alt.Y("low:Q", title="Share"), y2=alt.Y2("high:Q"), detail=alt.Detail("figure:N")
@@ -150,12 +156,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         *names,
         known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail=alt.Detail("figure:N")),
         known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
-        *(
-            known.transform_filter(f"datum.figure == '{name}'")
-            .mark_text(align="right", dy=away, fontSize=12)
-            .encode(x=across, y=upwards, text=alt.Text("text:N"))
-            for name, away in (("recall", -10), ("precision", 16))
-        ),
+        *ends,
         click_points(known, x=across, y=upwards),
     )
 

@@ -30,6 +30,7 @@ from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.notes import note
 from judgeboard.measure.plans import plan_labels
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.versus import compare_versions
@@ -73,7 +74,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert result.held_out.figure("n").value == result.labelled["held_out"] == len(held_out)
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
-    assert result.sentence.startswith("rag candidate v1 is better than rag v1: ")
+    assert [each.code for each in result.notes] == ["version_better"]
     assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
     [proposal] = asked_of(endpoint, STRONG)
     assert "CASE 1 QUESTION" in proposal
@@ -213,7 +214,7 @@ def test_with_too_few_labels_no_model_is_asked(
     assert run(["align", "--judge-version", "rag", "--model", STRONG, *words]) == 2
     shown = json.loads(capsys.readouterr().out)
     assert shown["conclusion"] == "not_shown"
-    assert shown["sentence"].startswith("Too few labels to align rag v1: ")
+    assert [each["code"] for each in shown["notes"]] == ["align_few_labels"]
     assert len(endpoint.requests) == before
 
 
@@ -238,8 +239,7 @@ def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
     measured_routes(sqlite_store, 60)
     endpoint.script = lambda _request, _number: completion("no verdict")
     kind_judge(sqlite_store, endpoint, tmp_path)
-    sentence = aligned(sqlite_store, endpoint, candidates=1).sentence
-    assert sentence == "Nothing to align: rag v1 has no usable verdict on a labelled develop answer."
+    assert aligned(sqlite_store, endpoint, candidates=1).notes == (note("align_no_verdict", judge="rag v1"),)
 
 
 def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
@@ -284,7 +284,7 @@ def test_no_gain_on_develop_answers_spends_no_look(
     endpoint.script = script(["groundedness: give 1.0 always.", "groundedness: give 1.0 always."])
     result = aligned(sqlite_store, endpoint, candidates=2)
     assert result.exit_code == 2
-    assert "Held-out labels were not looked at." in result.sentence
+    assert [each.code for each in result.notes] == ["align_no_gain", "align_not_looked"]
     assert [each.refused for each in result.candidates] == [None, "It repeats an earlier candidate."]
     with sqlite_store.reading() as connection:
         assert stored_looks(connection) == []
@@ -346,8 +346,8 @@ def test_looks_are_counted_and_corrected_and_end(
     endpoint.script = script([f"{CAREFUL} Be strict."])
     second = aligned(sqlite_store, endpoint)
     assert (first.looks, second.looks) == (1, 2)
-    assert "97.5 % CI" in second.sentence
-    assert second.sentence.endswith("This is look 2 at these labels: interval and p are corrected for 2 looks.")
+    assert "97.5 % CI" in second.notes[0].text
+    assert second.notes[-1] == note("looks", looks=2)
     assert first.held_out is not None
     assert second.held_out is not None
     assert first.held_out.figure("p").value is not None
@@ -359,7 +359,7 @@ def test_looks_are_counted_and_corrected_and_end(
             record_look(connection, look, "test")
     ended = aligned(sqlite_store, endpoint)
     assert (ended.exit_code, ended.look) == (2, None)
-    assert "looked at 10 times" in ended.sentence
+    assert ended.notes == (note("align_many_looks", looks=10),)
 
 
 def test_differences_are_grouped_by_the_reasons_of_people(

@@ -1,6 +1,7 @@
 """`judgeboard refine reflect` and `judgeboard refine`, as a person types them; and killed in the middle."""
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,9 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
     store_bad(sqlite_store, 2, messages=None)
     with RecordingEndpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as endpoint:
         assert run(reflect_words(sqlite_store, endpoint)) == 0
-        assert (
-            "2 eligible answers have no logged messages. To use query and passages instead, add --rebuild-messages"
-            in capsys.readouterr().out
-        )
+        assert "2 eligible answers without logged messages" in capsys.readouterr().out
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
-        assert "2 new answers kept" in capsys.readouterr().out
+        assert re.search(r"new answer kept +2", capsys.readouterr().out)
         assert run(reflect_words(sqlite_store, endpoint, "--rebuild-messages")) == 0
         assert "nothing to do" in capsys.readouterr().out
 
@@ -123,7 +121,7 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     with RecordingEndpoint(ratings(2, 1)) as endpoint:
         assert run(refine_words(address(sqlite_store), endpoint, *words)) == 0
     output = capsys.readouterr().out
-    assert "1 prompt, 0 passed; 4 calls" in output
+    assert "0 of 1 prompt passed, 4 calls." in output
     assert "0: 2 → 1  not passed" in output
 
 
