@@ -414,8 +414,9 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
             "overlap", items=progress.several, needed=queue.rules.needed, finished=progress.several_finished
         ).text
     if queue.rules.sampling_rate:
-        code = "sampled_short" if progress.short else "sampled"
-        yield note(code, sampled=progress.sampled, **({"short": progress.short} if progress.short else {})).text
+        yield note("sampled", sampled=progress.sampled).text
+        if progress.short:
+            yield note("sampled_short", n=progress.short).text
     if progress.conflict:
         yield note("conflicts", n=progress.conflict).text
     columns: Columns[PersonProgress] = {

@@ -594,7 +594,7 @@ WORDS: dict[str, str] = {
     # Progress of a queue
     "overlap": "Several reviews ({needed}): {finished:,} of {items:item} finished.",
     "sampled": "Random sample: {sampled:answer}.",
-    "sampled_short": "Random sample: {sampled:answer}. {short:,} more were requested, but none are left.",
+    "sampled_short": "{n:,} more were requested, but none are left.",
     "conflicts": "Conflicts to adjudicate on the page Conflicts: {n:,}.",
     # Alarms that are open
     "acknowledge": "After you know the cause of an alarm, acknowledge it: `{command}`",
