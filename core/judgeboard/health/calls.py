@@ -185,7 +185,7 @@ def position(record: JudgeRecord) -> Check:
     command = _command(record)
     rates = {aspect: (verdicts.first_position(), int(verdicts.both.sum())) for aspect, verdicts in record.pairs.items()}
     if rates and all(rate.reason == ONE_ORDER for rate, _ in rates.values()):
-        return not_measured("position", command, note("one_order"))
+        return not_measured("position", command, note("compared_in_one_order"))
     enough = {aspect: rate for aspect, (rate, n) in rates.items() if n >= LEAST_PAIRS and rate.value is not None}
     if not enough:
         pairs = max((n for _, n in rates.values()), default=0)

@@ -428,7 +428,7 @@ WORDS: dict[str, str] = {
     "incomplete_repeats": "Left out: {n:answer} without a value in every repeat.",
     "single_verdict_unreliable": "A single verdict is not reliable. Combine several repeats, or use a jury.",
     "jury_compares_no_pairs": "{judge} compares no pairs. Check its members instead.",
-    "one_order": "It compared the pairs in one order only, so position bias cannot be measured.",
+    "compared_in_one_order": "It compared the pairs in one order only, so position bias cannot be measured.",
     "few_pairs_in_both_orders": "Too few pairs compared in both orders (n = {n:,}, at least {least} needed).",
     "judges_single_answers": "It judges one answer at a time. To compare pairs, its model needs a pairwise judge "
     "version.",

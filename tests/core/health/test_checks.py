@@ -462,7 +462,7 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     one = OrderVerdicts(np.zeros(50, dtype=int), np.full(50, NONE), one_order=True)
     result = check("position", RECORDED, pairs={"overall": one})
     assert result.state is State.NOT_MEASURED
-    assert codes(result) == ["one_order"]
+    assert codes(result) == ["compared_in_one_order"]
     rag = check("position", pairs={"overall": pairs(1, 1, 1)})
     assert codes(rag) == ["judges_single_answers"]
     assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard test health pairwise")
