@@ -15,7 +15,7 @@ from judgeboard.store.leases import work_mark
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
-from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
+from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, short_sample_note
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
@@ -164,11 +164,11 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
 def test_a_random_sample_that_is_short_is_explained(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
-    words = sample_words(case.progress())
-    assert words is not None
-    assert words.startswith("0 answers in the random sample. 4 more were requested")
+    short = short_sample_note(case.progress())
+    assert short is not None
+    assert short.values == {"sampled": 0, "short": 4}
     case.queue("plain")
-    assert sample_words(case.progress("plain")) is None
+    assert short_sample_note(case.progress("plain")) is None
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from judgeboard.alerts.levels import level_figures
 from judgeboard.domain import COMBINED_KINDS, RECORDED, AlertCondition, RuleState
 from judgeboard.measure.alarms import alarm_sentence, open_alarms
+from judgeboard.measure.notes import note
 from judgeboard.stats.estimates import percent_words, surely_above
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.alerts import NewAlertRule
@@ -99,7 +100,7 @@ def _old_flags(connection: Connection, rule: NewAlertRule, now: datetime) -> Ite
 def _open_flags(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
     flags = count_open_flags(connection)
     if flags > _threshold(rule):
-        yield Met("", f"{counted(flags, 'open flag')} (threshold: {_threshold(rule):,.0f}).", flags)
+        yield Met("", note("many_open_flags", flags=flags, threshold=_threshold(rule)).text, flags)
 
 
 def _waiting_answers(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
@@ -108,9 +109,9 @@ def _waiting_answers(connection: Connection, rule: NewAlertRule, _now: datetime)
             continue
         left = waiting(connection, judging_rule)
         if left.answers > _threshold(rule) and left.oldest is not None:
-            words = f"{counted(left.answers, 'answer')} waiting for the judging rule {judging_rule.name}"
-            oldest = f"the oldest since {moment_words(left.oldest)}"
-            yield Met(judging_rule.name, f"{words}, {oldest} (threshold: {_threshold(rule):,.0f}).", left.answers)
+            since = moment_words(left.oldest)
+            waits = note("answers_wait", answers=left.answers, rule=judging_rule.name, since=since)
+            yield Met(judging_rule.name, waits.text, left.answers)
 
 
 def _days_of_judges(connection: Connection, now: datetime, days: int) -> Iterator[tuple[str, list[JudgeDay]]]:
@@ -165,10 +166,8 @@ def silent_sources(connection: Connection, now: datetime, period: timedelta) -> 
 def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:
     workers = len(live_workers(connection, within=_period(rule)))
     if workers < _threshold(rule):
-        expected = f"{_threshold(rule):,.0f} expected"
-        yield Met(
-            "", f"{counted(workers, 'worker')} running in the last {period_words(rule.period_s or 0)} ({expected})."
-        )
+        period = period_words(rule.period_s or 0)
+        yield Met("", note("few_workers", workers=workers, period=period, expected=_threshold(rule)).text)
 
 
 def _level(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:

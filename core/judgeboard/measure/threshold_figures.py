@@ -13,7 +13,7 @@ from judgeboard.measure.result import Row
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, flag_from
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray
-from judgeboard.stats.estimates import MIN_PAIRS, complement, measured, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, complement, measured, too_few, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import (
     Labels,
@@ -25,7 +25,6 @@ from judgeboard.stats.rates import (
     summed,
     weighted_agreement,
 )
-from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,7 @@ class QueueChange:
         """
         bad = self.bad
         if 0 < bad.n < MIN_PAIRS:
-            few = f"only {counted(bad.n, 'labelled answer')} would change {'its' if bad.n == 1 else 'their'} flag"
-            return unmeasured(bad.n, f"{few}, and at least {MIN_PAIRS} are needed")
+            return unmeasured(bad.n, too_few(bad.n))
         if bad.value is None or bad.low is None or bad.high is None:
             return unmeasured(bad.n, (bad.reason or "").removeprefix("no interval: "))
         sign = 1 if self.flags > 0 else -1  # more flags find bad answers, fewer flags miss them
@@ -156,7 +154,7 @@ class ThresholdFigures:
         labels, judged = self.labels, self.judged
         more, fewer = int((all_flagged & ~judged.flagged).sum()), int((judged.flagged & ~all_flagged).sum())
         if more and fewer:
-            return QueueChange(more - fewer, unmeasured(0, f"{more:,} more flags and {fewer:,} fewer, by query type"))
+            return QueueChange(more - fewer, unmeasured(0, "some query types have more flags, others fewer"))
         n = more or fewer
         if not n:
             return QueueChange(0, measured(0.0, 0, reason="no answer is between the two thresholds"))

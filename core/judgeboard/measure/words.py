@@ -598,7 +598,25 @@ WORDS: dict[str, str] = {
     "conflicts": "Conflicts to adjudicate on the page Conflicts: {n:,}.",
     # Alarms that are open
     "acknowledge": "After you know the cause of an alarm, acknowledge it: `{command}`",
+    "queue_closed": "Closed: {finished:,} of {items} finished, {reviews:review} given.",
+    "short_sample": "The random sample has {sampled:answer}. {short:,} more were requested, but no random-sample flags "
+    "are left for these query types, sources and days.",
+    # Runs
+    "not_called": "No calls yet.",
+    "verdicts_imported": "{n:verdict} imported, all usable.",
+    "answers_judged": "{n:answer} judged, all with a usable verdict.",
+    "calls_usable": "{n:call}, all with a usable reply.",
+    "suite_calls": "{n:call}, all with a usable reply. A case can take several calls: its answer and each judgment.",
+    "trial": "{usable:,} of {verdicts:verdict} usable. Nothing is stored.",
+    "trial_cost": "Cost: {cost}. All {calls:,} would cost about {all}.",
+    "controls_made": "Made: {new:control answer}; {known:,} stored before.",
+    "controls_unsuitable": "No logged answer is suitable for {kinds:list}.",
+    # Charts
+    "outlined": "Outlined: a difference of {gap:g} or more. “2 of 5”: 2 of the 5 answers in the cell differ that much.",
     # Alert rules
+    "many_open_flags": "{flags:open flag} (threshold: {threshold:,.0f}).",
+    "answers_wait": "{answers:answer} waiting for the judging rule {rule}, the oldest since {since}.",
+    "few_workers": "{workers:worker} running in the last {period} ({expected:,.0f} expected).",
     "unset_webhooks": "Not set here: {variables:list}. No message is sent unless the worker has them.",
     # Counts of a log
     "log": "{responses:response}, {reviews:review}.",

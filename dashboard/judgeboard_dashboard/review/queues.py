@@ -11,6 +11,7 @@ import streamlit as st
 from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure import notes
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import ASKED
@@ -146,7 +147,7 @@ def progress_words(progress: QueueProgress) -> str:
     """Return the progress of a queue as a sentence."""
     items = item_words(progress)
     if progress.queue.state is QueueState.CLOSED:
-        return f"Closed: {progress.finished:,} of {items} finished, {count(progress.reviews, 'review')} given."
+        return notes.note("queue_closed", finished=progress.finished, items=items, reviews=progress.reviews).text
     parts = [f"{progress.waiting:,} of {items} open"]
     if progress.leased:
         parts.append(f"{progress.leased:,} leased")
@@ -154,18 +155,12 @@ def progress_words(progress: QueueProgress) -> str:
         parts.append(f"{count(progress.conflict, 'conflict')}")
     if progress.declined:
         parts.append(f"{progress.declined:,} declined")
-    return f"{', '.join(parts)}, {progress.finished:,} finished."
+    return f"{', '.join([*parts, f'{progress.finished:,} finished'])}."
 
 
-def sample_words(progress: QueueProgress) -> str | None:
-    """Return how many answers the random sample lacks, in words; None if it is complete."""
-    if not progress.short:
-        return None
-    return (
-        f"{count(progress.sampled, 'answer')} in the random sample. {progress.short:,} more "
-        f"{'was' if progress.short == 1 else 'were'} requested, but no random-sample flags are left for these query "
-        "types, sources and days."
-    )
+def short_sample_note(progress: QueueProgress) -> notes.Note | None:
+    """Return how many answers the random sample lacks; None if it is complete."""
+    return notes.note("short_sample", sampled=progress.sampled, short=progress.short) if progress.short else None
 
 
 def known_people() -> list[str]:
@@ -195,9 +190,9 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     if nothing is not None:
         show(tag("div", nothing.reason, cls="jb-say"))
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
-    sample = sample_words(progress)
+    sample = short_sample_note(progress)
     if sample is not None:
-        note(sample, lead="The random sample is short.")
+        note(sample.text, lead="The random sample is short.")
     left, right = stacking_columns("queue", [1.3, 1])
     with left:
         _people(progress)

@@ -235,7 +235,7 @@ def _picture(page: DisagreementPage, cell: tuple[int, int] | None, counted: Coun
         return
     _cells(page, grid.heat_chart(page.picture, page.gap, chosen=cell), grid.HEAT_HEIGHT, places, cell)
     caption(
-        f"Each cell shows its number of answers. {grid.outlined_words(page.picture, page.gap)}",
+        f"Each cell shows its number of answers. {grid.outlined_words(page.gap)}",
         "Scores are grouped by tenths: 0.9 includes 1.0.",
         "Below the diagonal the judge is harsher than people.",
         "Click a cell to filter the table.",

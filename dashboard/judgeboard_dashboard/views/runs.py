@@ -11,6 +11,7 @@ from judgeboard.domain import Action, RunState
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.health.failures import DAYS, unstarted_jobs
+from judgeboard.measure import notes
 from judgeboard.people.permissions import role_of, why_not
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.store.clock import utc_now
@@ -226,22 +227,18 @@ def _problems(line: RunLine) -> None:
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
     else:
-        caption(asked_words(line))
+        caption(asked_note(line).text)
     if run.version_id is not None:
         _buttons(line, run.version_id)
 
 
-def asked_words(line: RunLine) -> str:
+def asked_note(line: RunLine) -> notes.Note:
     """Describe the calls of a run without failures. Only runs over the log make one call per answer."""
-    asked = line.counts.asked
+    asked, kind = line.counts.asked, line.run.kind
     if not asked:
-        return "No calls yet."
-    if line.run.kind == "import":
-        return f"{count(asked, 'verdict')} imported, all usable."
-    if line.run.kind in OF_ANSWERS:
-        return f"{count(asked, 'answer')} judged, all with a usable verdict."
-    several = " A case can take several calls: its answer and each judgment." if line.run.kind == "suite" else ""
-    return f"{count(asked, 'call')}, all with a usable reply.{several}"
+        return notes.note("not_called")
+    code = "verdicts_imported" if kind == "import" else "answers_judged" if kind in OF_ANSWERS else "calls_usable"
+    return notes.note("suite_calls" if kind == "suite" else code, n=asked)
 
 
 def _example_rows(run_problem: RunProblem) -> Rows:

@@ -146,7 +146,7 @@ class AgreementFigures:
             as_table=self.as_tables,
             drawn=(
                 "Each cell shows its number of answers.",
-                grid.outlined_words(differing.picture, differing.gap),
+                grid.outlined_words(differing.gap),
                 "Click a cell to open its answers.",
             ),
             listed=(grid.TENTHS, *LISTED),

@@ -8,6 +8,7 @@ from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.health.record import Check
 from judgeboard.health.report import HealthPage
+from judgeboard.measure.notes import note
 from judgeboard.methods.control_answers.checks import control_answers_command, control_kinds
 from judgeboard.methods.control_answers.run import (
     DEFAULT_N,
@@ -69,6 +70,7 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
 
 def _made_words(made: Sequence[MadeControlAnswers]) -> str:
     new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
-    none = [each.kind for each in made if not each.made + each.known]
-    suitable = f" No logged answer is suitable for {', '.join(map(rule_words, none))}." if none else ""
-    return f"Made: {count(new, 'control answer')}; {known:,} stored before.{suitable}"
+    notes = [note("controls_made", new=new, known=known)]
+    if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
+        notes.append(note("controls_unsuitable", kinds=none))
+    return " ".join(each.text for each in notes)

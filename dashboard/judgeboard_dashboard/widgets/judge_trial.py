@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.domain import Action, Status, Verdict
 from judgeboard.errors import JudgeboardError
+from judgeboard.measure.notes import note
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
@@ -76,11 +77,11 @@ def show_trial() -> None:
 
 def _account(trials: list[Trial], calls: int) -> Iterator[str]:
     usable = sum(trial.verdict.status is Status.OK for trial in trials)
-    yield f"{usable} of {count(len(trials), 'verdict')} usable. Nothing is stored."
+    yield note("trial", usable=usable, verdicts=len(trials)).text
     costs = [trial.verdict.cost_micro for trial in trials if trial.verdict.cost_micro]
     if costs:
         spent = sum(costs)
-        yield f"Cost: {money(spent)}. All {calls:,} would cost about {money(round(spent / len(costs) * calls))}."
+        yield note("trial_cost", cost=money(spent), calls=calls, all=money(round(spent / len(costs) * calls))).text
 
 
 def _lines(trial: Trial) -> Iterator[Html]:

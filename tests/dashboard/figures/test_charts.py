@@ -174,13 +174,6 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
         ("1,200", "of 31k"),
     ]
     assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
-    words = grid.outlined_words(picture, 0.4)
-    assert (
-        words == "Outlined: difference of 0.4 or more. "
-        '"1,200 of 31k": 1,200 of the 31,000 answers in the cell differ that much.'
-    )
-    whole = Picture(picture.axis, picture.counts, ((0, 2_500), (0, 0)))
-    assert grid.outlined_words(whole, 0.4) == "Outlined: difference of 0.4 or more."
 
 
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.disagreement import DisagreementPage, Picture
+from judgeboard.measure.notes import note
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
@@ -135,15 +136,9 @@ def heat_places(picture: Picture) -> list[tuple[int, int]]:
     return [(people, judge) for people, row in enumerate(picture.counts) for judge, count in enumerate(row) if count]
 
 
-def outlined_words(picture: Picture, gap: float) -> str:
-    """Return the legend for outlined cells, with an example such as "2 of 5" if a cell shows one."""
-    every = [(picture.counts[people][judge], picture.apart[people][judge]) for people, judge in heat_places(picture)]
-    mixed = [(count, far) for count, far in every if 0 < far < count]
-    words = f"Outlined: difference of {gap:g} or more"
-    if not mixed:
-        return f"{words}."
-    count, far = min(mixed)
-    return f'{words}. "{far:,} of {_short(count)}": {far:,} of the {count:,} answers in the cell differ that much.'
+def outlined_words(gap: float) -> str:
+    """Return the legend for outlined cells."""
+    return note("outlined", gap=gap).text
 
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
