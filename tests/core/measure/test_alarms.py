@@ -498,7 +498,7 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
     with sqlite_store.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
     assert trend.changes.headline.code == "no_labels_over_time"
-    assert [each.words for each in trend.left_out] == ["12 without a time"]
+    assert [(each.reason, each.n) for each in trend.left_out] == [("no_time", 12)]
 
 
 @on_sqlite
@@ -517,7 +517,7 @@ def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
     assert [(panel.points, panel.monitors, panel.with_time) for panel in after.panels] == [
         (panel.points, panel.monitors, panel.with_time) for panel in before.panels
     ]
-    assert [each.words for each in after.left_out] == ["2 dated before 2002", "1 dated in the future"]
+    assert [(each.reason, each.n) for each in after.left_out] == [("old", 2), ("future", 1)]
     assert [log.opened_by(each.where) for each in after.left_out] == [2, 1]
 
 

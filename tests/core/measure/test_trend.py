@@ -164,7 +164,7 @@ def test_one_answer_dated_in_the_future_does_not_stretch_a_trend(sqlite_log: Gra
     drawn = shown(sqlite_log, measure="quality", now=now)
     (panel,) = drawn.panels
     assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
-    assert [each.words for each in drawn.left_out] == ["12 dated in the future"]
+    assert [(each.reason, each.n) for each in drawn.left_out] == [("future", 12)]
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
     newest = shown(sqlite_log, measure="quality", last=1, now=now).panels[0]
     assert [point.start for point in newest.points] == [MONDAY + 7]
@@ -178,7 +178,7 @@ def test_an_answer_with_the_zero_date_of_a_clock_does_not_stretch_a_trend(sqlite
     drawn = shown(sqlite_log, measure="quality")
     (panel,) = drawn.panels
     assert ([point.start for point in panel.points], panel.empty, panel.n) == ([MONDAY, MONDAY + 7], (), 24)
-    assert [(each.reason, each.words) for each in drawn.left_out] == [("old", "12 dated before 2002")]
+    assert [(each.reason, each.n) for each in drawn.left_out] == [("old", 12)]
     assert [sqlite_log.opened_by(each.where) for each in drawn.left_out] == [12]
     assert told(drawn.changes.headline, "span")[1:] == ("2 weeks",)
 
@@ -209,10 +209,10 @@ def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: Gr
     log.answers(1, kind=ResponseKind.CONTROL)
     for judge in ("rag", version.id):
         drawn = shown(log, judge=judge)
-        assert [(each.reason, each.n, each.words) for each in drawn.left_out] == [
-            ("no_time", 3, "3 without a time"),
-            ("no_score", 3, "3 without a groundedness"),
-            ("no_verdict", 6, "6 without a usable verdict"),
+        assert [(each.reason, each.n) for each in drawn.left_out] == [
+            ("no_time", 3),
+            ("no_score", 3),
+            ("no_verdict", 6),
         ]
         assert sum(panel.n for panel in drawn.panels) == 4
         assert [log.opened_by(each.where) for each in drawn.left_out] == [3, 3, 6]
@@ -512,7 +512,7 @@ def test_a_trend_by_a_metadata_field_opens_exactly_its_answers(log: GradedLog, i
         for panel in drawn.panels:
             assert [log.opened_by(point.where) for point in panel.points] == [p.estimate.n for p in panel.points]
     assert shown(log, by="metadata.user.tenant").panels[0].points[0].estimate.value is not None
-    assert [each.words for each in shown(log, by="metadata.user.tenant").left_out] == ["1 without a time"]
+    assert [(each.reason, each.n) for each in shown(log, by="metadata.user.tenant").left_out] == [("no_time", 1)]
 
 
 @pytest.mark.parametrize(("by", "names"), [("model", {"small", "large"}), ("source", set())])
@@ -535,7 +535,7 @@ def test_values_of_a_field_without_a_panel_are_left_out_and_counted(sqlite_log: 
         sqlite_log.say_all(version, ids, groundedness=0.5)
     drawn = shown(sqlite_log, by="metadata.session")
     assert len(drawn.panels) == 1 + 30
-    assert [each.words for each in drawn.left_out] == ["5 with other values"]
+    assert [(each.reason, each.n) for each in drawn.left_out] == [("other_value", 5)]
     with pytest.raises(BadInput, match="not 'mood'"):
         shown(sqlite_log, by="mood")
 
