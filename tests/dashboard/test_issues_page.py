@@ -30,7 +30,7 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, pa
     assert stored.where == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
     app = press(app, "issue_save")
-    assert "Before the fix," in shown(app)
+    assert "before the fix: " in shown(app)
     [row] = table_rows(open_page("issues"), "Open flags")
     assert row[:3] == [1, "fixed", "<b>Wrong</b> fees"]
     app = press(open_page("responses", query_type="complex"), "responses_issues")

@@ -55,7 +55,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
     assert made == {"queue": "legal", "items": 2, "sampled": 0, "short": 0, "assigned_to": [], "invited": []}
     case.review(case.mara, CONFIRM, "legal", label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS, "legal", label=Label.GROUNDED)
-    assert "conflicts to adjudicate on the page Conflicts: 1" in typed("lead", "queue", "list", "legal")
+    assert "page Conflicts: 1." in typed("lead", "queue", "list", "legal")
     case.adjudicate(disputed.item_id, CONFIRM, "clause 3", label=Label.HALLUCINATED)
     shown = typed("lead", "queue", "list", "legal", "--json")
     assert (shown["items"], shown["waiting"], shown["adjudicated"]) == (2, 1, 1)
