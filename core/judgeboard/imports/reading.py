@@ -270,7 +270,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if missing := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
             names = self._columns.known(nested="." in missing[0])
             raise BadInput(
-                f"--map: {self.name} has no column {missing[0]!r} in its first {counted(rows, 'row')}; "
+                f"{self.name} has no column {missing[0]!r} in its first {counted(rows, 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
 
