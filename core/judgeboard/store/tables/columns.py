@@ -137,7 +137,7 @@ def column(
     return Field(**options, sa_column_kwargs={"comment": comment, "info": known})
 
 
-class Row(SQLModel, registry=registry(metadata=METADATA), defer_build=True):
+class Row(SQLModel, registry=registry(metadata=METADATA)):
     """A row of a table. Classes describe tables; statements read rows of `table_of` a class, which costs less.
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
