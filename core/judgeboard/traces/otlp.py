@@ -1,8 +1,8 @@
 """Requests of OTLP over HTTP (protobuf and JSON), and the replies to them."""
 
 import math
-from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ import orjson
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc.status_pb2 import Status
@@ -31,6 +32,8 @@ PROTOBUF = "application/x-protobuf"
 _ERROR = 2  # the status code of a span that failed
 _KNOWS_REMOTE, _IS_REMOTE = 0x100, 0x200  # flags of a span
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
+_IDS = frozenset({"traceId", "spanId", "parentSpanId"})
+_OBJECTS = frozenset({"resource", "scope", "status", "body", "value", "arrayValue", "kvlistValue"})
 _EARLIEST, _LATEST = 10**18, 3 * 10**18  # of the times of spans: from 2001 to 2065
 # The code of gRPC for a status of HTTP, as google.rpc.Status wants it.
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 413: 8, 415: 3, 429: 8, 503: 14}
@@ -69,30 +72,27 @@ def traces_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
 
     Raises BadInput if it cannot be decoded.
     """
-    if media_type(content_type) == JSON:
-        return list(_json_spans(body))
     request = ExportTraceServiceRequest()
-    _parse(request, body)
+    _parse(request, body, content_type)
     records: list[Span | LogRecord] = []
     for group in request.resource_spans:
         resource = _attributes(group.resource.attributes)
         for scoped in group.scope_spans:
             scope = scoped.scope.name
             for span in scoped.spans:
-                links = [
-                    (_id(link.trace_id, _TRACE_BYTES, "trace"), _id(link.span_id, _SPAN_BYTES, "span"))
+                links = (
+                    (_id(link.trace_id, _TRACE_BYTES, "trace"), _id(link.span_id, _SPAN_BYTES, "span") or "")
                     for link in span.links
-                ]
-                records += with_linked(_span(span, scope, resource), _whole_links(links))
+                )
+                whole = [(trace_id, span_id) for trace_id, span_id in links if trace_id is not None]
+                records += with_linked(_span(span, scope, resource), whole)
     return records
 
 
 def logs_in(body: bytes, content_type: str) -> list[LogRecord]:
     """Return the log records of an export request that belong to a trace. Raises BadInput if it cannot be decoded."""
-    if media_type(content_type) == JSON:
-        return list(_json_logs(body))
     request = ExportLogsServiceRequest()
-    _parse(request, body)
+    _parse(request, body, content_type)
     records: list[LogRecord] = []
     for group in request.resource_logs:
         resource = _attributes(group.resource.attributes)
@@ -128,7 +128,10 @@ def failure(reply_type: str, status: int, message: str) -> bytes:
     return orjson.dumps({"code": code, "message": message})
 
 
-def _parse(request: Message, body: bytes) -> None:
+def _parse(request: Message, body: bytes, content_type: str) -> None:
+    if media_type(content_type) == JSON:
+        _parse_json(request, body)
+        return
     with suppress(DecodeError):
         request.ParseFromString(body)
         return
@@ -138,6 +141,38 @@ def _parse(request: Message, body: bytes) -> None:
         request.ParseFromString(lenient.SerializeToString())
     except DecodeError:
         raise BadInput("the body is not an OTLP request in protobuf") from None
+
+
+def _parse_json(request: Message, body: bytes) -> None:
+    """Read a request in JSON. A null is an absent value, an unknown field is ignored."""
+    try:
+        fields = load_json(body)
+    except ValueError:
+        raise BadInput("the body is not JSON") from None
+    if not isinstance(fields, dict):
+        raise BadInput("the body is not a JSON object")
+    _write_ids_in_base64(fields)
+    try:
+        ParseDict(fields, request, ignore_unknown_fields=True)
+    except ParseError as error:
+        raise BadInput(f"the body is not an OTLP request: {error}") from None
+
+
+def _write_ids_in_base64(request: dict[str, Any]) -> None:
+    """Write the ids of a request as the JSON of Protobuf has bytes: OTLP writes them in hexadecimal.
+
+    Raises BadInput for a text or a number in place of an object, which Protobuf would ignore.
+    """
+    objects = [request]
+    while objects:
+        fields = objects.pop()
+        for name, value in fields.items():
+            if name in _IDS and isinstance(value, str):
+                with suppress(ValueError):
+                    fields[name] = b64encode(bytes.fromhex(value)).decode()
+            elif name in _OBJECTS and not isinstance(value, dict | None):
+                raise BadInput(f"{name} is no JSON object")
+            objects += [inner for inner in (value if isinstance(value, list) else [value]) if isinstance(inner, dict)]
 
 
 @cache
@@ -167,61 +202,25 @@ def _repair(message: Message) -> None:
 
 
 def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:
+    trace_id, span_id = _id(span.trace_id, _TRACE_BYTES, "trace"), _id(span.span_id, _SPAN_BYTES, "span")
+    if trace_id is None or span_id is None:
+        raise BadInput("a span has no trace id or no span id")
+    started = _in_nanoseconds(span.start_time_unix_nano)
     events = tuple(SpanEvent(each.name, each.time_unix_nano, _attributes(each.attributes)) for each in span.events)
-    return _checked(
-        trace_id=_id(span.trace_id, _TRACE_BYTES, "trace"),
-        span_id=_id(span.span_id, _SPAN_BYTES, "span"),
+    return Span(
+        trace_id=trace_id,
+        span_id=span_id,
         parent_id=_id(span.parent_span_id, _SPAN_BYTES, "parent span"),
         name=span.name,
-        started_ns=span.start_time_unix_nano,
-        ended_ns=span.end_time_unix_nano,
+        started_ns=started,
+        ended_ns=max(started, _in_nanoseconds(span.end_time_unix_nano)),  # 0 if the sender did not set it
         scope=scope,
         attributes=_attributes(span.attributes),
         resource=resource,
         events=events,
-        flags=span.flags,
-        status=span.status.code,
-        message=span.status.message,
+        error=_error(span.status.code, span.status.message, events),
+        remote_parent=bool(span.flags & _IS_REMOTE) if span.flags & _KNOWS_REMOTE else None,
     )
-
-
-def _checked(
-    *,
-    trace_id: str | None,
-    span_id: str | None,
-    parent_id: str | None,
-    name: str,
-    started_ns: int,
-    ended_ns: int,
-    scope: str,
-    attributes: Mapping[str, Any],
-    resource: Mapping[str, Any],
-    events: tuple[SpanEvent, ...],
-    flags: int,
-    status: int,
-    message: str,
-) -> Span:
-    if trace_id is None or span_id is None:
-        raise BadInput("a span has no trace id or no span id")
-    started = _in_nanoseconds(started_ns)
-    return Span(
-        trace_id=trace_id,
-        span_id=span_id,
-        parent_id=parent_id,
-        name=name,
-        started_ns=started,
-        ended_ns=max(started, _in_nanoseconds(ended_ns)),  # 0 if the sender did not set it
-        scope=scope,
-        attributes=attributes,
-        resource=resource,
-        events=events,
-        error=_error(status, message, events),
-        remote_parent=bool(flags & _IS_REMOTE) if flags & _KNOWS_REMOTE else None,
-    )
-
-
-def _whole_links(links: Iterable[tuple[str | None, str | None]]) -> list[tuple[str, str]]:
-    return [(trace_id, span_id or "") for trace_id, span_id in links if trace_id is not None]
 
 
 def _in_nanoseconds(time: int) -> int:
@@ -272,163 +271,3 @@ def _finite(value: float) -> float | None:
 def _event_name(attributes: Mapping[str, Any]) -> str:
     name = attributes.get("event.name")
     return name if isinstance(name, str) else ""
-
-
-# The same in JSON. Here every type has to be checked: a null is an absent value, an unknown field is ignored.
-
-
-def _json_spans(body: bytes) -> Iterator[Span | LogRecord]:
-    for group in _objects(_request(body), "resourceSpans"):
-        resource = _json_attributes(_object(group, "resource"))
-        for scoped in _objects(group, "scopeSpans"):
-            scope = _text(_object(scoped, "scope"), "name")
-            for span in _objects(scoped, "spans"):
-                events = tuple(
-                    SpanEvent(_text(each, "name"), _nanoseconds(each, "timeUnixNano"), _json_attributes(each))
-                    for each in _objects(span, "events")
-                )
-                links = [
-                    (_json_id(link, "traceId", _TRACE_BYTES), _json_id(link, "spanId", _SPAN_BYTES))
-                    for link in _objects(span, "links")
-                ]
-                status = _object(span, "status")
-                read = _checked(
-                    trace_id=_json_id(span, "traceId", _TRACE_BYTES),
-                    span_id=_json_id(span, "spanId", _SPAN_BYTES),
-                    parent_id=_json_id(span, "parentSpanId", _SPAN_BYTES),
-                    name=_text(span, "name"),
-                    started_ns=_nanoseconds(span, "startTimeUnixNano"),
-                    ended_ns=_nanoseconds(span, "endTimeUnixNano"),
-                    scope=scope,
-                    attributes=_json_attributes(span),
-                    resource=resource,
-                    events=events,
-                    flags=_whole(span, "flags"),
-                    status=_ERROR if status.get("code") == "STATUS_CODE_ERROR" else _whole(status, "code"),
-                    message=_text(status, "message"),
-                )
-                yield from with_linked(read, _whole_links(links))
-
-
-def _json_logs(body: bytes) -> Iterator[LogRecord]:
-    for group in _objects(_request(body), "resourceLogs"):
-        resource = _json_attributes(_object(group, "resource"))
-        for record in (record for scoped in _objects(group, "scopeLogs") for record in _objects(scoped, "logRecords")):
-            trace_id = _json_id(record, "traceId", _TRACE_BYTES)
-            span_id = _json_id(record, "spanId", _SPAN_BYTES)
-            attributes = _json_attributes(record)
-            read = LogRecord(
-                trace_id=trace_id or "",
-                span_id=span_id or "",
-                event=_text(record, "eventName") or _event_name(attributes),
-                at_ns=_in_nanoseconds(
-                    _nanoseconds(record, "timeUnixNano") or _nanoseconds(record, "observedTimeUnixNano")
-                ),
-                body=_json_value(_object(record, "body")),
-                attributes=attributes,
-                resource=resource,
-            )
-            if trace_id is not None:
-                yield read
-
-
-def _request(body: bytes) -> dict[str, Any]:
-    try:
-        request = load_json(body)
-    except ValueError:
-        raise BadInput("the body is not JSON") from None
-    if not isinstance(request, dict):
-        raise BadInput("the body is not a JSON object")
-    return request
-
-
-def _typed(value: Any, kind: type, name: str) -> Any:
-    if not isinstance(value, kind):
-        raise BadInput(f"{name} has the wrong type")
-    return value
-
-
-def _object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = fields.get(name)
-    return {} if value is None else dict(_typed(value, dict, name))
-
-
-def _objects(fields: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    values = fields.get(name)
-    return [] if values is None else [_typed(value, dict, name) for value in _typed(values, list, name)]
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name)
-    return "" if value is None else str(_typed(value, str, name))
-
-
-def _whole(fields: Mapping[str, Any], name: str) -> int:
-    """Return an integer, which JSON has as a number or, for those of 64 bits, as a text."""
-    value = fields.get(name)
-    if value is None:
-        return 0
-    try:
-        number = int(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-    except (ValueError, OverflowError):
-        number = None
-    if number is None or (isinstance(value, float) and number != value) or not -(2**63) <= number < 2**64:
-        raise BadInput(f"{name} is not an integer")
-    return number
-
-
-def _nanoseconds(fields: Mapping[str, Any], name: str) -> int:
-    number = _whole(fields, name)
-    if number < 0:
-        raise BadInput(f"{name} is negative")
-    return number
-
-
-def _json_id(fields: Mapping[str, Any], name: str, length: int) -> str | None:
-    text = _text(fields, name)
-    try:
-        value = bytes.fromhex(text)
-    except ValueError:
-        value = b""
-    if len(text) != 2 * len(value):  # Protobuf's own JSON writes ids in base 64, which OTLP does not allow
-        value = _from_base64(text)
-        if len(value) != length:
-            raise BadInput(f"{name} is not hexadecimal")
-    return _id(value, length, name.removesuffix("Id"))
-
-
-def _from_base64(text: str) -> bytes:
-    try:
-        return b64decode(text, validate=True)
-    except ValueError:
-        return b""
-
-
-def _json_attributes(fields: Mapping[str, Any], name: str = "attributes") -> dict[str, Any]:
-    return {_text(pair, "key"): _json_value(_object(pair, "value")) for pair in _objects(fields, name)}
-
-
-def _json_value(value: Mapping[str, Any]) -> Any:
-    for kind, content in value.items():
-        if content is not None and kind in _READERS:
-            return _READERS[kind](value)
-    return None
-
-
-def _double(value: Mapping[str, Any]) -> float | None:
-    content = value["doubleValue"]
-    try:
-        return _finite(float(content)) if not isinstance(content, bool | list | dict) else _typed(content, float, "")
-    except (ValueError, OverflowError):
-        raise BadInput("doubleValue is not a number") from None
-
-
-_READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "stringValue": lambda value: _text(value, "stringValue"),
-    "boolValue": lambda value: bool(_typed(value["boolValue"], bool, "boolValue")),
-    "intValue": lambda value: _whole(value, "intValue"),
-    "doubleValue": _double,
-    "arrayValue": lambda value: [_json_value(each) for each in _objects(_object(value, "arrayValue"), "values")],
-    "kvlistValue": lambda value: _json_attributes(_object(value, "kvlistValue"), "values"),
-    "bytesValue": lambda value: _text(value, "bytesValue"),
-}
