@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from datetime import date
 from html import escape
 
-import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
-from judgeboard.flags.rule import HALF_STEP
 from judgeboard.formats.output import to_html
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import COINCIDENCES, SHARES, news
-from judgeboard.measure.rates import share_of_judged
+from judgeboard.measure.notes import Note
+from judgeboard.measure.rates import RateChoice, rate_of
 from judgeboard.measure.reliance import Reliance, reliance_of, verdict
 from judgeboard.measure.result import Result
-from judgeboard.measure.samples import LabelledAnswers, judging_version
+from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend, trend
-from judgeboard.stats.estimates import interval, percent, percent_interval, two_decimals, unmeasured
+from judgeboard.reports.lead_questions import now_note
+from judgeboard.stats.estimates import interval, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import get_version
@@ -54,39 +54,30 @@ table{font-size:8pt}tr,svg,.figure,.verdict{break-inside:avoid}h2,h3{break-after
 class LogSummary:
     """The log behind a report: its sources, the number of answers, and the trend of low groundedness.
 
-    ``below`` is the share of low groundedness in all judged answers, with and without a time. ``news`` is the latest
-    change of the share of bad answers, if one was found.
+    ``now`` is the share of bad answers, since its latest change if one was found, which is then the ``news``.
     """
 
     made: date
     sources: tuple[str, ...]
     answers: int
     low: Trend
-    below: Estimate
+    now: Note
     news: Result | None
 
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
-    """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge.
-
-    The share of low groundedness has the interval of the judge's share in `judgeboard labels rate`, by evidence group.
-    """
+    """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
     judge = get_version(connection, measured[0].title).id if measured else primary_judge(connection)
     low = trend(connection, measure="low_share", judge=judge)
-    version = judging_version(connection, judge if measured else None)
-    below = unmeasured(0, "no judged answer")
-    if version is not None and low.threshold is not None:
-        loaded = LabelledAnswers(connection, version)
-        scores = loaded.answers.scores
-        below = share_of_judged(loaded.judged(~np.isnan(scores), scores < low.threshold - HALF_STEP))
+    version, shares = judging_version(connection, judge if measured else None), corrected_trend(connection)
     return LogSummary(
         utc_now().date(),
         logged_values(connection, "source"),
         count_responses(connection),
         low,
-        below,
-        news(connection, corrected_trend(connection)),
+        now_note(rate_of(connection, version, RateChoice()), shares.changes),
+        news(connection, shares),
     )
 
 
@@ -107,9 +98,10 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         for caveat in log.news.caveats:
             yield f"<h3>What else changed in these answers at that time</h3>\n{_paragraph(caveat.text, 'quiet')}"
             yield to_html(log.news.table(*COINCIDENCES))
+    yield f"<h2>How good are the answers now?</h2>\n{_paragraph(log.now.text, '')}"
     notes = filter(None, (verdict(result), result.headline))
     yield f'<p class="verdict"><b>Verdict.</b> {" ".join(_escaped(each.text) for each in notes)}</p>\n'
-    yield from _figures(result, log)
+    yield from _figures(result)
     if len(weeks) > 1:
         yield f"<h2>Share of answers below groundedness {log.low.threshold:g}, by week</h2>\n"
         yield _chart(weeks, connected=True)
@@ -131,13 +123,8 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
         yield from (_paragraph(each.text, "note") for each in result.caveats)
 
 
-def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:
-    """Yield how many answers are poor; then two figures of how far the raters agree, if these are of all answers."""
-    low = log.below
-    if low.value is not None:
-        judge = log.low.judge or "the judge"
-        words = f"of the judged answers have a groundedness below {log.low.threshold:g}, as {judge} rates them"
-        yield _figure(percent(low.value), words, percent_interval(low), low)
+def _figures(result: AgreementResult) -> Iterator[str]:
+    """Yield two figures of how far the raters agree, if these are of all answers."""
     statistics = shown_statistics(result.statistics)
     if result.of == "judge" and reliance_of(result) is Reliance.UNKNOWN:
         return  # a figure of the graded answers alone, in large type, would be read as one of all answers
