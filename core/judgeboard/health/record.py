@@ -18,7 +18,7 @@ from judgeboard.measure.all_answers import evenly_sampled
 from judgeboard.measure.choice import GRADES, GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource
-from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.samples import labelled_answers
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.pair_orders import OrderVerdicts
@@ -335,7 +335,7 @@ def _by_other_grade(
 
 
 def _representative(connection: Connection, version: StoredVersion, grade: GradeName) -> IntArray:
-    return evenly_sampled(LabelledAnswers(connection, version, grade=grade, scores=False))
+    return evenly_sampled(labelled_answers(connection, version, grade=grade))
 
 
 def _with_facts(

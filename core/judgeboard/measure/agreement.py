@@ -61,7 +61,7 @@ from judgeboard.measure.ratings import (
     unjudged_answers,
 )
 from judgeboard.measure.repeats import of_repeats
-from judgeboard.measure.samples import LabelledAnswers
+from judgeboard.measure.samples import LabelledAnswers, labelled_answers
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
     Small,
@@ -466,14 +466,13 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
         or asked.counted.human not in {"gold", "majority"}
     ):
         return None
-    return LabelledAnswers(
-        asked.connection,
-        version,
-        asked.counted.where,
-        implied_labels=asked.counted.implied_labels,
-        majority=asked.people("label") if asked.counted.human == "majority" else None,
-        scores=False,
-    )
+    where, implied_labels = asked.counted.where, asked.counted.implied_labels
+    if asked.counted.human == "majority":
+        people = asked.people("label")
+        return LabelledAnswers(
+            asked.connection, version, where, implied_labels=implied_labels, majority=people, scores=False
+        )
+    return labelled_answers(asked.connection, version, where, implied_labels=implied_labels)
 
 
 def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
@@ -481,13 +480,9 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     asked, grade = source.source, next((each for each in GRADES if each == source.grade), None)
     if grade is None:
         return None
-    loaded = LabelledAnswers(
-        asked.connection,
-        version,
-        asked.counted.where,
-        grade=grade,
-        implied_labels=asked.counted.implied_labels,
-        scores=False,
+    counted = asked.counted
+    loaded = labelled_answers(
+        asked.connection, version, counted.where, grade=grade, implied_labels=counted.implied_labels
     )
     in_all = in_all_answers(loaded)
     if asked.counted.reviewer_id is not None:  # the labels are of everybody

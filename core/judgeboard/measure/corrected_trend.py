@@ -23,12 +23,13 @@ from judgeboard.measure.samples import (
     LabelledAnswers,
     SampledLabels,
     judging_version,
+    labelled_answers,
     no_judge_words,
     no_share_words,
 )
 from judgeboard.measure.trend import LeftOut, without_date
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change, alarm_limits
-from judgeboard.stats.arrays import FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping_of_numbers
 from judgeboard.stats.estimates import measured, percent, points_words
 from judgeboard.stats.monitor import (
     DIRECTIONS,
@@ -81,13 +82,14 @@ class DatedAnswers:
         self.without_time = int((days == NO_DAY).sum())
         self.with_time = int((days >= 0).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
+        self._windows: dict[tuple[int, int], Window] = {}
         self._verdicts = labelled.answers.verdicts[self._rows]
-        self._groups = grouping(labelled.answers.evidence_groups[self._rows], len(self._rows))
+        self._groups = grouping_of_numbers(labelled.groups[self._rows])
 
     def sample(self, first: int, last: int) -> SampledLabels:
         """Return the sampled labels of the answers from the day ``first`` to the day ``last``, both included."""
         if (first, last) not in self._samples:
-            self._samples[first, last] = self._labelled.sample(np.sort(self._rows[self._between(first, last)]))
+            self._samples[first, last] = self._labelled.sample(self._rows[self._between(first, last)])
         return self._samples[first, last]
 
     def hidden(self, first: int, last: int) -> str | None:
@@ -96,9 +98,12 @@ class DatedAnswers:
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
-        sample = self.sample(first, last)
-        strata = tuple(stratum for stratum in sample.counts if stratum.answers)
-        return Window(strata, sample.app_effect if len(sample.response_ids) else 1.0)
+        if (first, last) not in self._windows:
+            sample = self.sample(first, last)
+            strata = tuple(stratum for stratum in sample.counts if stratum.answers)
+            effect = sample.app_effect if len(sample.response_ids) else 1.0
+            self._windows[first, last] = Window(strata, effect)
+        return self._windows[first, last]
 
     def figure(self, watched: Watched, first: int, last: int) -> tuple[Estimate, float] | None:
         """Return a figure of the answers from the day ``first`` to the day ``last``, and its standard error for tests.
@@ -132,7 +137,8 @@ class DatedAnswers:
         days = [self._between(*period) for period in periods]
         numbers = np.repeat(np.arange(len(periods)), [len(each) for each in parts])
         rows = np.concatenate([np.arange(each.start, each.stop) for each in days])
-        return difference_effect(np.concatenate(parts), numbers, self._groups.at(rows), np.asarray(errors) ** -2.0)
+        groups = replace(self._groups, codes=self._groups.codes[rows])
+        return difference_effect(np.concatenate(parts), numbers, groups, np.asarray(errors) ** -2.0)
 
     def _influences(self, watched: Watched, first: int, last: int) -> FloatArray:
         """Return what each answer of these days adds to the error of a figure, in the order of the days."""
@@ -142,11 +148,9 @@ class DatedAnswers:
             unusable = (verdicts == UNUSABLE).astype(np.float64)
             apart: FloatArray = (unusable - unusable.mean()) / len(unusable)
             return apart
-        sample, order = self.sample(first, last), np.argsort(self._rows[days])
-        judged_bad = (verdicts[order] == BAD).astype(np.float64) if watched == "judge_error" else None
-        parts = np.empty(len(order))
-        parts[order] = influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
-        return parts
+        sample = self.sample(first, last)
+        judged_bad = (verdicts == BAD).astype(np.float64) if watched == "judge_error" else None
+        return influences(sample.stratum_of, sample.is_sampled, sample.labels.values, judged_bad)
 
     def badness(self, first: int, last: int) -> tuple[IntArray, FloatArray]:
         """Return the ids of the answers of these days, oldest first, and how bad each is: 0 to 1.
@@ -156,10 +160,8 @@ class DatedAnswers:
         """
         rows, sample = self._rows[self._between(first, last)], self.sample(first, last)
         shares = np.array([stratum.bad / max(stratum.labelled, 1) for stratum in sample.counts])
-        sorted_badness = shares[sample.stratum_of]
-        sorted_badness[sample.is_sampled] = sample.labels.values
-        badness = np.empty(len(rows))
-        badness[np.argsort(rows)] = sorted_badness
+        badness = shares[sample.stratum_of]
+        badness[sample.is_sampled] = sample.labels.values
         return self._labelled.answers.response_ids[rows], badness
 
     def error_rates(self, since: int, first: int, last: int) -> ErrorRates:
@@ -188,7 +190,7 @@ def dated_answers(
 
     One query type alone is all answers. The second value are the answers without a plausible date.
     """
-    labelled = LabelledAnswers(connection, version)
+    labelled = labelled_answers(connection, version)
     names, days, plausible = labelled.answers.query_types, labelled.answers.days, PlausibleDays.at(now)
     left_out = tuple(without_date(counts_by_day(days), plausible))
     days = np.where(plausible.misdated(days), MISDATED, days)

@@ -10,7 +10,7 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.all_answers import slices_of_answers
 from judgeboard.measure.choice import NO_RULE
 from judgeboard.measure.rates import sample_rate
-from judgeboard.measure.samples import LabelledAnswers, judging_version
+from judgeboard.measure.samples import LabelledAnswers, judging_version, labelled_answers
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.store.flags import FlagReviews, flag_reviews, outcomes_by_rule
 
@@ -45,7 +45,7 @@ class FlagsWorth:
 
 def flags_worth(connection: Connection) -> FlagsWorth:
     """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
-    loaded = LabelledAnswers(connection, judging_version(connection), scores=False)
+    loaded = labelled_answers(connection, judging_version(connection))
     outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
     rules = [
         FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), _minutes(rule, reviews))

@@ -25,7 +25,7 @@ from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName, slic
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
 from judgeboard.measure.result import ALL, About, Result, Row
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, labelled_answers
 from judgeboard.stats.arrays import BoolArray, renumbered
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
@@ -195,17 +195,6 @@ def next_labels(need: ToLabel | None) -> tuple[Note, ...]:
     return () if need is None else (note("to_label", advice=need.advice, command=need.command),)
 
 
-def _labelled(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> LabelledAnswers:
-    return LabelledAnswers(
-        connection,
-        version,
-        choice.where,
-        grade=choice.grade,
-        implied_labels=choice.implied_labels,
-        scores=False,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The answers of a slice, with their rate. ``bounds`` are what it can be if labels are missing or undecided."""
@@ -231,7 +220,10 @@ class _Measure:
         if version is not None and choice.grade == "label":
             counted_grades = CountedGrades(implied_labels=choice.implied_labels, where=choice.where)
             pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
-        return cls(_labelled(connection, version, choice), pairs, choice.target, choice.where)
+        loaded = labelled_answers(
+            connection, version, choice.where, grade=choice.grade, implied_labels=choice.implied_labels
+        )
+        return cls(loaded, pairs, choice.target, choice.where)
 
     def part(self, name: str | None, inside: BoolArray | None) -> _Part:
         """Return the rate of the answers ``inside`` (None: all)."""
@@ -430,7 +422,9 @@ def _from_elsewhere(
         raise BadInput("labels from elsewhere need a judge")
     measure = _Measure.load(connection, version, choice)
     sample = measure.loaded.sample()
-    elsewhere = _labelled(connection, version, replace(choice, where=labels_from)).sample()
+    elsewhere = labelled_answers(
+        connection, version, labels_from, grade=choice.grade, implied_labels=choice.implied_labels
+    ).sample()
     judged = ~np.isnan(elsewhere.all_verdicts)
     values, verdicts = elsewhere.all_values[judged] == 1, elsewhere.all_verdicts[judged] == 1
     bad, found, passed = int(values.sum()), int((values & verdicts).sum()), int((~values & ~verdicts).sum())

@@ -16,6 +16,7 @@ from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED, Level
 from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, Unit, slices_of
+from judgeboard.measure.sample import reviews_of, verdicts_of_reviewed
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -44,6 +45,7 @@ from judgeboard.store.grades import (
     Grades,
     before_and_after,
     dimensions_scored,
+    graded_reviews,
     scales_of_dimension,
 )
 from judgeboard.store.judge_versions import StoredVersion, list_versions, retired_versions
@@ -63,6 +65,7 @@ from judgeboard.store.verdicts import (
     graded_answers,
     made_prompts,
     matching_answers,
+    read_verdicts,
 )
 
 RESAMPLED: dict[Unit, tuple[str, str]] = {"responses": ("response", "evidence group"), "pairs": ("pair", "question")}
@@ -307,13 +310,15 @@ class PairSource:
             raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         # The ids of the answers that count, None for all.
         self.matching = None if counted.where == RowFilter() else matching_answers(connection, counted.where)
-        self.reviews, self._current = graded_answers(
-            connection,
-            dimension,
-            implied_labels=counted.implied_labels,
-            matching=self.matching,
-            classes=classes,
-        )
+        if dimension is None:
+            reviews = reviews_of(connection, implied_labels=counted.implied_labels)
+            verdicts = verdicts_of_reviewed(connection)
+        else:
+            reviews = graded_reviews(connection, dimension, implied_labels=counted.implied_labels, classes=classes)
+            verdicts = read_verdicts(connection, dimension, of_reviewed=True)
+        if self.matching is not None:
+            reviews = reviews.at(among(reviews.response_ids, self.matching))
+        self.reviews, self._current = graded_answers(connection, reviews, verdicts)
         self.cuts = thresholds(connection).cuts
         self._people: dict[Scale, PeopleValues] = {}
         self._verdicts: dict[int, CurrentVerdicts] = {}

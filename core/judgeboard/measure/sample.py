@@ -4,26 +4,30 @@ Tables of columns are kept per database, for readers from whom nothing is hidden
 changes them, gets a table of their own, which is not kept.
 """
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from sqlalchemy import Connection, Engine
 
-from judgeboard.settings.model import Cuts
-from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.store.changes import Changes
 from judgeboard.store.engine import is_reading, kept_while_reading
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.grades import GradedReviews, graded_reviews
 from judgeboard.store.settings import thresholds
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import JudgedAnswers, judged_answers
-from judgeboard.store.verdicts import matching_answers
+from judgeboard.store.verdicts import CurrentVerdicts, matching_answers, read_verdicts
 
-MOST_KEPT = 4  # tables of a database
+Table = TypeVar("Table", JudgedAnswers, GradedReviews, CurrentVerdicts)
+Part = TypeVar("Part")
+
+MOST_KEPT = 4  # tables of a kind, for each database
 MOST_REPLACED = 20_000  # answers; if more have changed, all are loaded again
 
 
@@ -50,11 +54,54 @@ def log_revision(connection: Connection) -> tuple[int, ...]:
 @kept_while_reading
 def _all_answers(connection: Connection, version_id: int | None) -> JudgedAnswers:
     cuts = thresholds(connection).cuts
+    key = "answers", version_id, cuts.default, *sorted(cuts.by_type.items())
+    return _table(connection, key, lambda connection, ids: judged_answers(connection, version_id, cuts, ids=ids))
+
+
+def reviews_of(connection: Connection, *, implied_labels: bool = True) -> GradedReviews:
+    """Return what `graded_reviews` returns without a dimension."""
+
+    def read(connection: Connection, ids: IntArray | None) -> GradedReviews:
+        of_answers = None if ids is None else tuple(ids.tolist())
+        return graded_reviews(connection, implied_labels=implied_labels, ids=of_answers)
+
+    return _table(connection, ("reviews", implied_labels), read)
+
+
+def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
+    """Return the current verdicts on reviewed answers, also of those with which a prompt was made."""
+
+    def read(connection: Connection, ids: IntArray | None) -> CurrentVerdicts:
+        return read_verdicts(connection, of_reviewed=True, ids=ids)
+
+    return _table(connection, ("verdicts",), read)
+
+
+def kept_until_changed(connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]) -> Part:
+    """Return a part of figures, kept as long as no figure of answers changes; ``key`` tells it from all others."""
     if hides_rows(connection) or not is_reading(connection):
-        return judged_answers(connection, version_id, cuts)
+        return read()
     kept = _kept_of(connection.engine)
     with kept.lock:
-        return kept.answers(connection, _Meaning(version_id, cuts.default, tuple(sorted(cuts.by_type.items()))))
+        is_newest, revision = kept.follow(connection), kept.revision
+        if is_newest and key in kept.parts:
+            known: Part = kept.parts[key]
+            return known
+    part = read()
+    with kept.lock:
+        if is_newest and revision == kept.revision:
+            _keep(kept.parts, key, part)
+    return part
+
+
+def _table(
+    connection: Connection, key: tuple[Hashable, ...], read: Callable[[Connection, IntArray | None], Table]
+) -> Table:
+    if hides_rows(connection) or not is_reading(connection):
+        return read(connection, None)
+    kept = _kept_of(connection.engine)
+    with kept.lock:
+        return kept.table(connection, key, read)
 
 
 def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -> BoolArray:
@@ -69,26 +116,18 @@ def _matches(connection: Connection, answers: JudgedAnswers, where: RowFilter) -
     return matches
 
 
-class _Meaning(NamedTuple):
-    """What decides the verdicts of a table: the judge version and the cuts of its scores."""
+class _KeptTables:
+    """The kept tables of a database, for whoever has the ``lock``; ``revision`` counts the looks that found changes.
 
-    version_id: int | None
-    cut: float
-    by_type: tuple[tuple[str, float], ...]
-
-    def read(self, connection: Connection, ids: IntArray | None = None) -> JudgedAnswers:
-        """Read the table, or its rows of the answers with these ids."""
-        return judged_answers(connection, self.version_id, Cuts(self.cut, dict(self.by_type)), ids=ids)
-
-
-class _KeptAnswers:
-    """The kept tables of a database, for whoever has the ``lock``; ``revision`` counts the looks that found changes."""
+    ``parts`` of figures are kept until the next revision.
+    """
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.revision = 0
+        self.parts: dict[tuple[Hashable, ...], Any] = {}
         self._changes = Changes()
-        self._tables: dict[_Meaning, JudgedAnswers] = {}
+        self._tables: dict[tuple[Hashable, ...], tuple[Callable[..., Any], Any]] = {}
 
     def follow(self, connection: Connection) -> bool:
         """Bring the tables up to date; return False if the connection reads an older state than they have."""
@@ -96,33 +135,48 @@ class _KeptAnswers:
         if not changed:
             return changed is not None
         self.revision += 1
+        self.parts.clear()
         tables, self._tables = self._tables, {}  # an error leaves no table that is out of date
         if None in changed or len(changed) > MOST_REPLACED:
             return True
         ids = np.array(sorted(each for each in changed if each), dtype=np.int64)
-        for meaning, answers in tables.items():
-            now = answers.with_answers(ids, meaning.read(connection, ids)) if len(ids) else answers
-            self._tables[meaning] = now
+        for key, (read, table) in tables.items():
+            self._tables[key] = read, _replaced(table, ids, read(connection, ids)) if len(ids) else table
         return True
 
-    def answers(self, connection: Connection, meaning: _Meaning) -> JudgedAnswers:
+    def table(
+        self, connection: Connection, key: tuple[Hashable, ...], read: Callable[[Connection, IntArray | None], Table]
+    ) -> Table:
         """Return a table as it is now."""
         is_newest = self.follow(connection)
-        answers = self._tables.pop(meaning, None)
-        if answers is None:
-            answers = meaning.read(connection)
-            if not is_newest:
-                return answers
-        self._tables[meaning] = answers  # the last is the one that was used last
-        if len(self._tables) > MOST_KEPT:
-            del self._tables[next(iter(self._tables))]
-        return answers
+        known: Table | None = self._tables[key][1] if key in self._tables else None
+        table = read(connection, None) if known is None else known
+        if is_newest or known is not None:
+            _keep(self._tables, key, (read, table))
+        return table
 
 
-_KEPT: WeakKeyDictionary[Engine, _KeptAnswers] = WeakKeyDictionary()
+def _keep(kept: dict[tuple[Hashable, ...], Any], key: tuple[Hashable, ...], value: object) -> None:
+    """Keep a value as the one that was used last, and the last few of its kind, which the key begins with."""
+    kept.pop(key, None)
+    kept[key] = value
+    for each in [each for each in kept if each[0] == key[0]][:-MOST_KEPT]:
+        del kept[each]
+
+
+def _replaced(table: Table, ids: IntArray, new: Table) -> Table:
+    """Return a table, by ascending id, with the rows of the answers ``ids`` replaced by ``new`` ones."""
+    stay = np.flatnonzero(~among(table.response_ids, ids))
+    places = np.searchsorted(table.response_ids[stay], new.response_ids)
+    order = np.insert(stay, places, len(table.response_ids) + np.arange(len(places)))  # faster than a sort
+    rows = table.plus(new).at(order)
+    return rows if isinstance(rows, GradedReviews) else replace(rows, query_types=rows.query_types.without_unused())
+
+
+_KEPT: WeakKeyDictionary[Engine, _KeptTables] = WeakKeyDictionary()
 _KEPT_LOCK = Lock()
 
 
-def _kept_of(engine: Engine) -> _KeptAnswers:
+def _kept_of(engine: Engine) -> _KeptTables:
     with _KEPT_LOCK:
-        return _KEPT.setdefault(engine, _KeptAnswers())
+        return _KEPT.setdefault(engine, _KeptTables())

@@ -30,7 +30,6 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
@@ -39,13 +38,13 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
-from judgeboard.measure.sample import answers_of
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints, renumbered
+from judgeboard.measure.sample import answers_of, kept_until_changed, reviews_of
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_floats, no_ints, renumbered
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
 from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, ratings_of
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import HALLUCINATED, graded_reviews
+from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.hidden_rows import count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.settings import primary_judge
@@ -216,6 +215,22 @@ def sampled_labels(
     return LabelledAnswers(connection, version, where).sample()
 
 
+def labelled_answers(
+    connection: Connection,
+    version: StoredVersion | None,
+    where: RowFilter | None = None,
+    *,
+    grade: GradeName = "label",
+    implied_labels: bool = True,
+) -> "LabelledAnswers":
+    """Return the `LabelledAnswers` without scores, kept until something changes."""
+    return kept_until_changed(
+        connection,
+        ("labelled", None if version is None else version.id, where, grade, implied_labels),
+        lambda: LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False),
+    )
+
+
 class ReviewedInQueues(NamedTuple):
     """Which of the `LabelledAnswers` were reviewed in some queues, and which of them each queue could draw (masks)."""
 
@@ -250,9 +265,8 @@ class LabelledAnswers:
         self.version = version
         self._hidden = count_hidden(connection)
         self.where = where or RowFilter()
-        self._connection = connection
         scale = SCALES[grade]
-        reviews = graded_reviews(connection, implied_labels=implied_labels)
+        reviews = reviews_of(connection, implied_labels=implied_labels)
         self._grades = person_grades(reviews, grade)
         of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
         graded = self._grades.response_ids, of_gold
@@ -299,6 +313,21 @@ class LabelledAnswers:
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
+        self._in_open_queues = {
+            name: np.isin(ids, waiting) for name, waiting in open_in_random_order(connection).items()
+        }
+        self._shares_evidence: BoolArray = (np.bincount(self.groups) > 1)[self.groups]
+        self.classify()
+
+    def classify(self) -> None:
+        """Number the classes of answers that samples treat alike; again after masks were changed."""
+        self._class_of = _codes(
+            *(self.answers.verdicts, self.usable, ~np.isnan(self.answers.scores), self._shares_evidence),
+            *(self.picked, self.drawn, self.labelled, self._tied, self._unsure, self._skipped),
+            *(self.in_random_order, self._flags_in_random_order),
+            *(each for matching, reviewed, _ in self._within for each in (matching, reviewed)),
+            *(*self._could_be_drawn, *self._in_open_queues.values()),
+        )
 
     def _read_random_orders(self, connection: Connection, where: RowFilter | None) -> None:
         """Read which answers were reviewed in queues in random order, and before which answers these were drawn."""
@@ -347,7 +376,7 @@ class LabelledAnswers:
         also_in_random_order: ReviewedInQueues | None = None,
         by_verdicts: IntArray | None = None,
     ) -> SampledLabels:
-        """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
+        """Return the sampled labels of the answers ``inside`` (a mask or row numbers; default: all).
 
         Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
         answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers. Strata are
@@ -356,90 +385,116 @@ class LabelledAnswers:
         chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
         everything = chosen is None or len(chosen) == len(self.labelled)
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
-        answers = self.answers if isinstance(rows, slice) else self.answers.at(rows)
-        labelled, values, drawn = self.labelled[rows], self.values[rows], self.drawn[rows]
-        in_random_order, flags_in_random_order = self.in_random_order[rows], self._flags_in_random_order[rows]
+        also = () if also_in_random_order is None else also_in_random_order.drawn_from
+        asked = list[AnyArray]([] if by_verdicts is None else [by_verdicts])
         if also_in_random_order is not None:
-            in_random_order = in_random_order | also_in_random_order.reviewed[rows]
-        for matching, reviewed, flagged_only in self._within:
-            if matching[rows].all() and flagged_only:
-                flags_in_random_order = flags_in_random_order | reviewed[rows]
-            elif matching[rows].all():
-                in_random_order = in_random_order | reviewed[rows]
-        done = labelled | self._tied[rows] | self._unsure[rows]
-        undecided = (self._tied | self._unsure | self._skipped)[rows]
+            asked += [each[rows] for each in (also_in_random_order.reviewed, *also)]
+        # What follows counts classes, each with its number n of answers; the answer `at` stands for its class.
+        classes = _Classes.of(self._class_of[rows], *asked)
+        n, at = classes.n, classes.one if isinstance(rows, slice) else rows[classes.one]
+        labelled, drawn, verdict = self.labelled[at], self.drawn[at], self.answers.verdicts[at]
+        in_random_order, flags_in_random_order = self._in_orders(at, also_in_random_order)
+        done = labelled | self._tied[at] | self._unsure[at]
+        undecided = self._tied[at] | self._unsure[at] | self._skipped[at]
         waiting = drawn & ~labelled & ~undecided
-        picked = self.picked[rows].astype(np.int64)
-        has_score = ~np.isnan(answers.scores)
-        split = np.where(self.usable[rows], answers.verdicts if self.grade == "label" else GOOD, UNUSABLE)
-        split = split if by_verdicts is None else by_verdicts
-        could_be_drawn = [*self._could_be_drawn, *(also_in_random_order.drawn_from if also_in_random_order else ())]
-        draws = _missed_draws([each[rows] for each in could_be_drawn], in_random_order & labelled)
+        picked = self.picked[at].astype(np.int64)
+        split = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
+        split = split if by_verdicts is None else by_verdicts[classes.one]
+        draws = _missed_draws([each[at] for each in (*self._could_be_drawn, *also)], in_random_order & labelled, n)
         names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
-        complete = np.bincount(strata, weights=~done, minlength=len(names)) == 0
-        finished = complete[strata]
-        awaited = np.bincount(strata, weights=waiting, minlength=len(names)) > 0
-        is_picked = picked == 1
-        in_other_order = done & is_picked & ~in_random_order & ~flags_in_random_order
-        by_severity = awaited & (np.bincount(strata, weights=in_other_order & drawn, minlength=len(names)) > 0)
-        of_sample = drawn & ~by_severity[strata]
-        has_chosen = np.bincount(strata, weights=in_other_order & ~of_sample, minlength=len(names)) > 0
-        by_lot = in_random_order | of_sample | (flags_in_random_order & is_picked & ~has_chosen[strata])
-        sampled = labelled & (by_lot | finished)
+
+        def by_stratum(inside: AnyArray) -> AnyArray:
+            return np.bincount(strata, weights=n * inside, minlength=len(names))
+
+        complete, awaited = by_stratum(~done) == 0, by_stratum(waiting) > 0
+        in_other_order = done & (picked == 1) & ~in_random_order & ~flags_in_random_order
+        by_severity = (awaited & (by_stratum(in_other_order & drawn) > 0))[strata]
+        of_sample = drawn & ~by_severity
+        has_chosen = (by_stratum(in_other_order & ~of_sample) > 0)[strata]
+        by_lot = in_random_order | of_sample | (flags_in_random_order & (picked == 1) & ~has_chosen)
+        decides = by_lot | complete[strata]
+        sampled = labelled & decides
         # Without a queue in random order, labels of such a stratum only do not count yet.
-        uncounted = by_severity & ~in_random_order.any()
-        into = self._joined(names, strata, sampled, by_lot, complete, awaited, uncounted)
+        uncounted = by_stratum(by_severity & ~in_random_order.any()) > 0
+        labels = by_stratum(sampled), by_stratum(sampled & by_lot)
+        into = self._joined(names, by_stratum(np.ones(len(n))), labels, complete, awaited, uncounted)
         kept, strata = _numbered(into[strata], len(names))
         flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
-        scores = self._scores(answers, has_score)
-        groups = self.groups[rows] if by_group else np.zeros(len(strata), dtype=np.int64)
-        if not everything:  # numbers without gaps: the sums then cost what these answers cost, not what all cost
-            groups = renumbered(groups)
-        hidden = self.hidden(len(strata))
+
+        stratum_of, is_sampled = classes.of_answers(strata), classes.of_answers(sampled)
+        hidden = self.hidden(len(stratum_of))
         size = len(kept) + bool(hidden)
-        population, labels = _summed_with_hidden(hidden, strata, scores, groups, len(kept), sampled, values[sampled])
-        verdicts = np.where(answers.verdicts == UNUSABLE, np.nan, (answers.verdicts == BAD).astype(np.float64))
-        types = answers.query_types.at(sampled)
+        at_labels = np.flatnonzero(is_sampled) if isinstance(rows, slice) else rows[is_sampled]
 
         def count(inside: BoolArray) -> IntArray:
-            return np.bincount(strata[inside], minlength=size)
+            return np.bincount(strata, weights=n * inside, minlength=size).astype(np.int64)
 
+        # Answers whose evidence group or score counts are summed one by one, all others by class.
+        is_single = sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
+        singles = np.flatnonzero(classes.of_answers(is_single))
+        at_singles = singles if isinstance(rows, slice) else rows[singles]
+        population, labels_of_sample = _summed_with_hidden(
+            hidden,
+            stratum_of[singles],
+            self._scores(at_singles),
+            # Numbers without gaps: the sums then cost what these answers cost, not what all cost.
+            self.groups[at_singles] if everything else renumbered(self.groups[at_singles]),
+            len(kept),
+            is_sampled[singles],
+            self.values[at_labels],
+        )
+        at_all_labels = np.flatnonzero(self.labelled) if isinstance(rows, slice) else rows[self.labelled[rows]]
         left_out = {
             **(self.left_out if everything else {}),
-            "ties": int(self._tied[rows].sum()),
-            "unsure": int(self._unsure[rows].sum()),
-            "skipped": int(self._skipped[rows].sum()),
+            "ties": int(n @ self._tied[at]),
+            "unsure": int(n @ self._unsure[at]),
+            "skipped": int(n @ self._skipped[at]),
         }
+        types = self.answers.query_types
         return SampledLabels(
             grade=self.grade,
-            population=population,
-            labels=labels,
-            response_ids=answers.response_ids[sampled],
-            verdicts=verdicts[sampled],
-            badness=np.where(has_score, 1 - answers.scores, np.nan)[sampled],
-            query_types=self._type_names[types.codes],
+            population=population.with_alone(
+                count(~is_single), count(~is_single & (verdict == BAD) & (self.grade == "label"))
+            ),
+            labels=labels_of_sample,
+            response_ids=self.answers.response_ids[at_labels],
+            verdicts=self._verdicts(at_labels),
+            badness=1 - self.answers.scores[at_labels],
+            query_types=np.array(types.names or ("",), dtype=np.str_)[types.codes[at_labels]],
             strata=tuple(
-                self._name(int(code), classes, whole=bool(whole))
-                for code, classes, whole in zip(names[kept], flag_classes, several, strict=True)
+                self._name(int(code), flagged, whole=bool(whole))
+                for code, flagged, whole in zip(names[kept], flag_classes, several, strict=True)
             )
             + (StratumName("hidden", None, False),) * bool(hidden),
-            extras=int((labelled & ~sampled).sum()),
-            left_out={reason: n for reason, n in left_out.items() if n},
-            undecided=count(undecided & (by_lot | finished)),
+            extras=int(n @ (labelled & ~sampled)),
+            left_out={reason: number for reason, number in left_out.items() if number},
+            undecided=count(undecided & decides),
             drawn=count(drawn),
             waiting=count(waiting),
             uncounted=count(drawn & labelled & ~sampled),
             unlabelled=count(~done),
-            in_open_queues={name: count(waits[rows] & ~sampled) for name, waits in self._in_open_queues.items()},
-            judged_bad_by=count(answers.verdicts == BAD),
+            in_open_queues={name: count(waits[at] & ~sampled) for name, waits in self._in_open_queues.items()},
+            judged_bad_by=count(verdict == BAD),
             judged_by=count(split != UNUSABLE),
-            all_values=values[labelled],
-            all_verdicts=verdicts[labelled],
-            stratum_of=strata,
-            is_sampled=sampled,
+            all_values=self.values[at_all_labels],
+            all_verdicts=self._verdicts(at_all_labels),
+            stratum_of=stratum_of,
+            is_sampled=is_sampled,
             is_random=bool(by_lot[sampled].all()),
         )
+
+    def _in_orders(self, at: IntArray, also: ReviewedInQueues | None) -> tuple[BoolArray, BoolArray]:
+        """Return which of these answers were reviewed in a random order of them, and in one of the flagged ones."""
+        of_all, of_flagged = self.in_random_order[at], self._flags_in_random_order[at]
+        if also is not None:
+            of_all = of_all | also.reviewed[at]
+        for matching, reviewed, flagged_only in self._within:
+            if matching[at].all() and flagged_only:
+                of_flagged = of_flagged | reviewed[at]
+            elif matching[at].all():
+                of_all = of_all | reviewed[at]
+        return of_all, of_flagged
 
     @cached_property
     def usable(self) -> BoolArray:
@@ -473,10 +528,12 @@ class LabelledAnswers:
         ``is_bad`` tells which answers these are (default: by the verdicts).
         """
         rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
-        groups = renumbered(self.groups[rows])
         bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
-        nothing = np.zeros(len(rows), dtype=np.bool_)
-        return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
+        shares = self._shares_evidence[rows]
+        alone = np.bincount(bad[~shares], minlength=2)
+        groups, bad = renumbered(self.groups[rows[shares]]), bad[shares]
+        sums, _ = summed(bad, bad.astype(np.float64), groups, 2, np.zeros(len(bad), dtype=np.bool_), no_floats())
+        return sums.with_alone(alone, np.where([False, True], alone, 0))
 
     def people_alpha(self, inside: BoolArray | None = None) -> Estimate:
         """Return Krippendorff's alpha of people on the answers (``inside``, default: all) that two or more graded."""
@@ -494,9 +551,8 @@ class LabelledAnswers:
     def _joined(
         self,
         names: IntArray,
-        strata: IntArray,
-        sampled: BoolArray,
-        by_lot: BoolArray,
+        answers: FloatArray,
+        labels: tuple[FloatArray, FloatArray],
         complete: BoolArray,
         awaited: BoolArray,
         uncounted: BoolArray,
@@ -509,11 +565,9 @@ class LabelledAnswers:
         answers are ``awaited``, nothing is joined. A stratum is not joined either if its labels are ``uncounted``.
         """
         least = 1 if self.grade == "label" else 2
-        answers = np.bincount(strata, minlength=len(names))
-        count = np.bincount(strata, weights=sampled, minlength=len(names))
-        drawn = np.bincount(strata, weights=sampled & by_lot, minlength=len(names))
+        sampled, drawn = labels
         into = np.arange(len(names))
-        for each in np.flatnonzero((count < least) & ~uncounted):
+        for each in np.flatnonzero((sampled < least) & ~uncounted):
             others = ~complete & (drawn >= least) & (names // _CLASSES == names[each] // _CLASSES)
             alike = others & (names // 3 == names[each] // 3)
             if not alike.any() and others.any() and not awaited[each]:
@@ -530,21 +584,16 @@ class LabelledAnswers:
             verdict = None
         return StratumName("any" if len(classes) > 1 else _PICKED[classes[0]], verdict, code >= _CLASSES)
 
-    def _scores(self, answers: JudgedAnswers, has_score: BoolArray) -> FloatArray:
+    def _scores(self, at: IntArray) -> FloatArray:
         """Return the judge's scores as people's values are: badness beside labels, else the same grade; 0: none."""
+        scores = self.answers.scores[at]
         if self.grade != "label":
-            return np.where(has_score, answers.scores, 0.0)
-        return np.where(has_score, 1 - answers.scores, (answers.verdicts == BAD).astype(np.float64))
+            return np.nan_to_num(scores)
+        return np.where(np.isnan(scores), self.answers.verdicts[at] == BAD, 1 - scores)
 
-    @cached_property
-    def _in_open_queues(self) -> dict[str, BoolArray]:
-        """Which answers open queues in random order wait for, by the name of the queue."""
-        ids = self.answers.response_ids
-        return {name: np.isin(ids, waiting) for name, waiting in open_in_random_order(self._connection).items()}
-
-    @cached_property
-    def _type_names(self) -> npt.NDArray[np.str_]:
-        return np.array(self.answers.query_types.names or ("",), dtype=np.str_)
+    def _verdicts(self, at: IntArray) -> FloatArray:
+        verdicts = self.answers.verdicts[at]
+        return np.where(verdicts == UNUSABLE, np.nan, verdicts == BAD)
 
 
 def _summed_with_hidden(
@@ -575,16 +624,16 @@ def no_share_words(why: str, figure: str = "share of bad answers") -> str:
     return f"The {figure} is not available: {why}"
 
 
-def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> IntArray:
-    """Return for each answer a number of the samples that it could not be drawn in, 0: none.
+def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray, n: IntArray) -> IntArray:
+    """Return for each class of ``n`` answers a number of the samples that these could not be drawn in, 0: none.
 
     A draw does not count if it missed so few answers that a sample as large as those ``reviewed`` among the others
     would often leave all of them out.
     """
     numbers = np.zeros(len(reviewed), dtype=np.int64)
     for could in could_be_drawn:
-        share = (reviewed & could).sum() / max(could.sum(), 1)
-        if (1 - share) ** (~could).sum() <= _LEFT_OUT_BY_CHANCE:
+        share = float(n @ (reviewed & could)) / max(int(n @ could), 1)
+        if (1 - share) ** int(n @ ~could) <= _LEFT_OUT_BY_CHANCE:
             numbers = 2 * numbers + ~could
             occurring = np.bincount(numbers) > 0
             occurring[0] = True  # the number of answers that no draw missed, also if there are none
@@ -592,9 +641,52 @@ def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray) -> I
     return numbers
 
 
-def _numbered(codes: IntArray, most: int) -> tuple[IntArray, IntArray]:
+def _numbered(codes: AnyArray, most: int) -> tuple[IntArray, IntArray]:
     """Return the codes (0 to ``most`` - 1) that occur, and each row's position among them; no sort is needed."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=most))
     position = np.zeros(most, dtype=np.int64)
     position[occurring] = np.arange(len(occurring))
     return occurring, position[codes]
+
+
+_MOST_CLASSES = 1 << 12
+
+
+def _codes(*columns: AnyArray) -> AnyArray:
+    """Return for each row a small number that is the same for rows with equal whole numbers in all columns."""
+    codes, most = np.zeros(len(columns[0]), dtype=np.int32), 1
+    for column in columns:
+        values = int(column.max(initial=0)) + 1
+        if values > 1:
+            codes, most = codes * np.int32(values) + column.astype(np.int32), most * values
+        if most > _MOST_CLASSES:
+            occurring, numbers = _numbered(codes, most)
+            codes, most = numbers.astype(np.int32), len(occurring)
+    return codes.astype(np.int16 if most <= 1 << 15 else np.int32)
+
+
+class _Classes(NamedTuple):
+    """The classes of some answers: for each class the number ``n`` of its answers, and the position of ``one``.
+
+    ``codes`` are the numbers of the answers' classes, ``occurring`` those of the classes.
+    """
+
+    codes: AnyArray
+    occurring: IntArray
+    n: IntArray
+    one: IntArray
+
+    @classmethod
+    def of(cls, *columns: AnyArray) -> "_Classes":
+        """Return the classes of rows with equal whole numbers in all columns."""
+        codes = columns[0] if len(columns) == 1 else _codes(*columns)
+        n = np.bincount(codes)
+        occurring, one = np.flatnonzero(n), np.empty(len(n), dtype=np.int64)
+        one[codes] = np.arange(len(codes))
+        return cls(codes, occurring, n[occurring], one[occurring])
+
+    def of_answers(self, of_classes: AnyArray) -> AnyArray:
+        """Return the value of each answer's class."""
+        by_code = np.zeros(int(self.occurring.max(initial=-1)) + 1, dtype=of_classes.dtype)
+        by_code[self.occurring] = of_classes
+        return by_code[self.codes]

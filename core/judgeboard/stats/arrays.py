@@ -1,6 +1,6 @@
 """Array types and helpers of the statistics: evidence groups, ranks with ties."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,7 @@ class Grouping:
 
     def at(self, rows: AnyArray) -> "Grouping":
         """Return the grouping of some of the rows, by a mask or by positions."""
-        return grouping(self.codes[rows], len(self.codes[rows]), row=self.row, group=self.group)
+        return replace(grouping_of_numbers(self.codes[rows]), row=self.row, group=self.group)
 
     def touched(self, rows: BoolArray) -> int:
         """Return how many groups have a row among ``rows`` (a mask)."""
@@ -133,6 +133,12 @@ def grouping(ids: AnyArray | None, n: int, *, row: str = "response", group: str 
     same_length(ids, np.empty(n))
     distinct, codes = np.unique(ids, return_inverse=True)
     return Grouping(codes.astype(np.int64, copy=False), len(distinct), row, group)
+
+
+def grouping_of_numbers(numbers: IntArray) -> Grouping:
+    """Return the groups of rows from small numbers, of which some may not occur; no sort is needed."""
+    codes = renumbered(numbers)
+    return Grouping(codes, int(codes.max(initial=-1)) + 1)
 
 
 @dataclass(frozen=True, slots=True)

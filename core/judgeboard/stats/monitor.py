@@ -81,27 +81,31 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
         groups: The evidence group of each answer.
         weights: The weight of each period in the mean of the periods before, shape (periods,).
     """
-    cells, at = np.unique(periods * groups.count + groups.codes, return_inverse=True)
-    sums = np.bincount(at, weights=influences, minlength=len(cells))
-    squares = np.bincount(periods, weights=np.square(influences), minlength=len(weights))
-    rows = np.bincount(periods, minlength=len(weights)).tolist()
-    ends = np.searchsorted(cells, (np.arange(len(weights)) + 1) * groups.count).tolist()
+    order = np.argsort(periods, kind="stable")
+    influences, codes = influences[order], groups.codes[order]
+    ends = np.cumsum(np.bincount(periods, minlength=len(weights))).tolist()
     of_groups = np.zeros(groups.count)  # the weighted sums of the periods before
+    last = np.zeros(groups.count, dtype=np.int64)  # each group's last row in the period
     whole = before = square_of_before = by_group = by_answer = 0.0
-    for period, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-        touched, own, weight = cells[start:end] - period * groups.count, sums[start:end], float(weights[period])
-        if whole and end - start > 1:
-            shared = float(own @ of_groups[touched]) / whole
-            few = (end - start) / (end - start - 1) * (rows[period] - 1) / rows[period]  # 1 if nothing is shared
+    for start, end, weight in zip([0, *ends], ends, weights.tolist(), strict=False):
+        n, touched = end - start, codes[start:end]
+        last[touched] = np.arange(n)
+        own = np.bincount(last[touched], weights=influences[start:end], minlength=n)
+        is_last = last[touched] == np.arange(n)
+        touched, own = touched[is_last], own[is_last]
+        square = float(np.square(influences[start:end]).sum())
+        earlier = of_groups[touched]
+        if whole and len(own) > 1:
+            shared = float(own @ earlier) / whole
+            few = len(own) / (len(own) - 1) * (n - 1) / n  # 1 if nothing is shared
             change = few * float(own @ own) - 2 * shared + before / whole**2
-            variance = float(squares[period]) + square_of_before / whole**2
+            variance = square + square_of_before / whole**2
             scale = 1 / weight + 1 / whole
             by_group, by_answer = by_group + change / scale, by_answer + variance / scale
-        if end > start:
-            earlier = of_groups[touched]
+        if n:
             of_groups[touched] = earlier + weight * own
             before += float(np.square(of_groups[touched]).sum() - np.square(earlier).sum())
-            square_of_before += weight**2 * float(squares[period])
+            square_of_before += weight**2 * square
             whole += weight
     return max(1.0, by_group / by_answer) if by_answer > 0 else 1.0
 

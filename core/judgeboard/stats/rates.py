@@ -79,6 +79,18 @@ class Population:
         """The number of answers."""
         return float(self.answers.sum())
 
+    def with_alone(self, answers: IntArray, bad: IntArray) -> "Population":
+        """Return the sums with more answers by stratum, each a group of its own: ``bad`` have the score 1, others 0."""
+        moments = np.block([[np.diag(answers), np.diag(bad)], [np.diag(bad), np.diag(bad)]])
+        return Population(
+            self.answers + answers,
+            self.scores + bad,
+            self.squares + bad,
+            self.groups + int(answers.sum()),
+            self.moments + moments,
+            self.of_labelled,
+        )
+
     @property
     def means(self) -> FloatArray:
         """The mean score of each stratum, 0 if it is empty."""

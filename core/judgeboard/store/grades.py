@@ -29,7 +29,8 @@ from judgeboard.store.reviews import (
     is_test,
     reviews_on,
 )
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
+from judgeboard.store.sql_compiler import by_index
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, listed, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     IMPORT_BATCH,
@@ -69,7 +70,7 @@ class Grades(Columns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedReviews(Grades):
-    """Current reviews with a grade as columns, the oldest first."""
+    """Current reviews with a grade as columns, by answer; the oldest of an answer first."""
 
     response_ids: IntArray
     reviewer_ids: IntArray
@@ -83,12 +84,14 @@ def graded_reviews(
     *,
     implied_labels: bool = True,
     classes: tuple[str, ...] = (),
+    ids: tuple[int, ...] | None = None,
 ) -> GradedReviews:
-    """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
+    """Return the current reviews with a grade, or with a score on a rubric's ``dimension``, of each answer together.
 
     With ``classes``, the dimension is a category of a label schema. Then the score is the number of the chosen class,
     from 1. Reviews given after the judge was revealed are left out; reviews with the decision "unsure" count. If
-    ``implied_labels`` is False, a label that only a decision implies counts as missing.
+    ``implied_labels`` is False, a label that only a decision implies counts as missing. ``ids`` are the answers whose
+    reviews are read (default: all).
     """
     again = exists().where(QUEUE_ITEM.c.id == REVIEW.c.queue_item_id, QUEUE_ITEM.c.repeat_for.is_not(None))
     stages = ((again, AGAIN), (REVIEW.c.stage == "blind", BLIND), (REVIEW.c.stage == "adjudication", ADJUDICATION))
@@ -109,8 +112,12 @@ def graded_reviews(
             .where(REVIEW_SCORE.c.dimension == dimension, REVIEW_SCORE.c.value.is_not(None))
         )
     query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test()).order_by(REVIEW.c.id)
+    if ids is not None:
+        query = query.where(REVIEW.c.response_id.in_(listed(connection, ids)))
+        query = by_index(query, REVIEW, "ix_review_response")
     responses, reviewers, stages, *grades = read_columns(connection, query)
-    return GradedReviews(*with_scores(*grades), responses, reviewers, stages)
+    reviews = GradedReviews(*with_scores(*grades), responses, reviewers, stages)
+    return reviews.at(np.argsort(responses, kind="stable"))
 
 
 def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:

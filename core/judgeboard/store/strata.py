@@ -1,7 +1,7 @@
 """Answers as columns, for figures about all of them, and random draws within strata of flags and verdicts."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from heapq import nsmallest
@@ -24,7 +24,7 @@ from sqlalchemy import (
 from judgeboard.domain import Decision, FlagState, ItemState, Label, QueueOrder, ResponseKind, Status
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.settings.model import Cuts
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints, renumbered
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
@@ -78,15 +78,7 @@ class JudgedAnswers(Columns):
     @cached_property
     def groups(self) -> IntArray:
         """The evidence groups as small numbers."""
-        return np.unique(self.evidence_groups, return_inverse=True)[1]
-
-    def with_answers(self, response_ids: IntArray, answers: "JudgedAnswers") -> "JudgedAnswers":
-        """Return the rows with those of answers that changed, with these ids (ascending), replaced by ``answers``."""
-        stay = np.flatnonzero(~among(self.response_ids, response_ids))
-        places = np.searchsorted(self.response_ids[stay], answers.response_ids)
-        order = np.insert(stay, places, len(self.response_ids) + np.arange(len(places)))  # faster than a sort
-        rows = self.plus(answers).at(order)
-        return replace(rows, query_types=rows.query_types.without_unused())
+        return renumbered(self.evidence_groups)
 
 
 def judged_answers(

@@ -14,7 +14,7 @@ from judgeboard.store.alignments import shown_answers
 from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, with_scores
+from judgeboard.store.grades import GradedReviews, Grades, grade_columns, with_scores
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
@@ -22,6 +22,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
     TextColumn,
+    listed,
     read_columns,
     record_of,
     rows_with,
@@ -294,6 +295,20 @@ def current_verdicts(
     The answers with which a judge version's prompt was made are left out for this version. ``of_reviewed`` reads the
     verdicts on reviewed answers from an index instead of the whole log.
     """
+    verdicts = read_verdicts(connection, dimension, of_reviewed=of_reviewed, version_ids=version_ids)
+    in_prompts = _in_prompts(connection, verdicts.version_ids, verdicts.response_ids)
+    return verdicts.at(~in_prompts) if in_prompts.any() else verdicts
+
+
+def read_verdicts(
+    connection: Connection,
+    dimension: str | None = None,
+    *,
+    of_reviewed: bool = False,
+    version_ids: Collection[int] | None = None,
+    ids: IntArray | None = None,
+) -> CurrentVerdicts:
+    """Return `current_verdicts` by answer, also of answers with which a prompt was made; ``ids`` are those to read."""
     query = select(
         CURRENT.c.judge_version_id,
         CURRENT.c.response_id,
@@ -304,6 +319,8 @@ def current_verdicts(
     ).where(CURRENT_OF_VERSION)
     if of_reviewed:
         query = query.where(CURRENT.c.response_id.in_(select(REVIEW.c.response_id)))
+    if ids is not None:
+        query = query.where(CURRENT.c.response_id.in_(listed(connection, ids.tolist())))
     if version_ids is not None:
         query = query.where(CURRENT.c.judge_version_id.in_(version_ids))
     if dimension is not None:
@@ -312,29 +329,18 @@ def current_verdicts(
         )
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
     current = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
-    in_prompts = _in_prompts(connection, versions, responses)
-    return current.at(~in_prompts) if in_prompts.any() else current
+    return current.at(np.lexsort((versions, responses)))
 
 
 def graded_answers(
-    connection: Connection,
-    dimension: str | None = None,
-    *,
-    implied_labels: bool = True,
-    matching: IntArray | None = None,
-    classes: tuple[str, ...] = (),
+    connection: Connection, reviews: GradedReviews, current: CurrentVerdicts
 ) -> tuple[GradedReviews, CurrentVerdicts]:
-    """Return every current review of a logged answer, and the current verdicts on these answers.
+    """Return those of the reviews that are of logged answers, and the ``current`` verdicts on these answers.
 
-    ``matching`` are the ids, ascending, of the answers that count (default: all).
-    An answer is left out for a judge version whose prompt was made with it. With ``dimension`` the scores on this
-    dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
+    An answer is left out for a judge version whose prompt was made with it.
     """
-    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
-    if matching is not None:
-        reviews = reviews.at(among(reviews.response_ids, matching))
-    current = current_verdicts(connection, dimension, of_reviewed=True)
-    verdicts = current.at(among(current.response_ids, np.unique(reviews.response_ids)))
+    in_prompts = _in_prompts(connection, current.version_ids, current.response_ids)
+    verdicts = current.at(among(current.response_ids, np.unique(reviews.response_ids)) & ~in_prompts)
     judged = among(reviews.response_ids, np.unique(verdicts.response_ids))
     logged = _logged(connection, np.unique(reviews.response_ids[~judged]).tolist())
     return reviews.at(judged | among(reviews.response_ids, logged)), verdicts

@@ -2,7 +2,7 @@
 
 import json
 import random
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Decision, QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, undo_import
+from judgeboard.measure.agreement import agreement_of
+from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.rates import Rate, RateChoice, rate_of
-from judgeboard.measure.sample import answers_of, log_revision
+from judgeboard.measure.sample import answers_of, log_revision, reviews_of, verdicts_of_reviewed
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import close_queue, create_queue
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.grades import GradedReviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.queues import QueueRules
@@ -30,7 +34,7 @@ from judgeboard.store.storing import reapply_flags, store_responses
 from judgeboard.store.strata import JudgedAnswers
 from judgeboard.store.tables import CHANGE, RESPONSE
 from judgeboard.store.triggers import MOST_CHANGES
-from judgeboard.store.verdicts import matching_answers
+from judgeboard.store.verdicts import CurrentVerdicts, matching_answers
 
 STEPS = 25
 
@@ -40,19 +44,26 @@ def anew(store: Store) -> Store:
     return Store(connect(store.engine.url, create=False))
 
 
-def columns(answers: JudgedAnswers) -> dict[str, list[Any]]:
+def columns(table: JudgedAnswers | GradedReviews | CurrentVerdicts) -> dict[str, list[Any]]:
     """The columns of a table as lists that can be compared; missing scores are None."""
-    named = {each.name: getattr(answers, each.name) for each in fields(answers)}
-    types = named.pop("query_types")
+    named = {each.name: getattr(table, each.name) for each in fields(table)}
+    types = named.pop("query_types", None)
     lists = {name: np.where(np.isnan(each), -1, each).tolist() for name, each in named.items()}
-    return lists | {"names": list(types.names), "codes": types.codes.tolist()}
+    return lists if types is None else lists | {"names": list(types.names), "codes": types.codes.tolist()}
 
 
-def figures(store: Store, version: StoredVersion) -> tuple[dict[str, list[Any]], dict[str, list[Any]], Rate]:
-    """The tables of a version and of all answers, and the share of bad answers by query type."""
+def figures(store: Store, version: StoredVersion) -> tuple[list[dict[str, list[Any]]], Rate, AgreementResult | None]:
+    """The tables of a version and of people, the share of bad answers by query type, and the agreement."""
     with store.reading() as connection:
         rate = rate_of(connection, version, RateChoice(by="query_type"))
-        return columns(answers_of(connection, version.id)), columns(answers_of(connection, None)), rate
+        tables = (
+            *(answers_of(connection, version.id), answers_of(connection, None), verdicts_of_reviewed(connection)),
+            *(reviews_of(connection), reviews_of(connection, implied_labels=False)),
+        )
+        agreement = None
+        with suppress(NotFound):
+            agreement = agreement_of(connection, AgreementChoice("judge", (version.id,), grade="label"))
+        return [columns(each) for each in tables], rate, agreement
 
 
 @dataclass

@@ -20,6 +20,7 @@ from judgeboard.reviews.issues import issue_filter, measure_issue
 from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
+from judgeboard.store.grades import graded_reviews
 from judgeboard.store.issues import Issue
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.statements import read_columns, read_numbers
@@ -33,7 +34,7 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     REVIEWER,
 )
-from judgeboard.store.verdicts import graded_answers
+from judgeboard.store.verdicts import graded_answers, read_verdicts
 from query_plans import QUERIES, each_statement, statements_of, steps_of
 
 ROWS = 20_000
@@ -96,7 +97,7 @@ def test_a_trend_reads_covering_indexes_and_the_newest_answers_only(large: Store
 
 def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
-        _, graded = graded_answers(connection)
+        _, graded = graded_answers(connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True))
     assert len(set(graded.response_ids.tolist())) == ROWS // 20 - 1
     verdicts = [step for step in steps if "current_judgment" in step]
     assert verdicts == [

@@ -16,13 +16,13 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.alignments import EvidenceRole, evidence_role
 from judgeboard.store.engine import Store
-from judgeboard.store.grades import examples_from_reviews
+from judgeboard.store.grades import examples_from_reviews, graded_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import evidence_group
 from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.verdicts import graded_answers
+from judgeboard.store.verdicts import graded_answers, read_verdicts
 
 HELD_OUT = EvidenceRole.HELD_OUT
 
@@ -126,7 +126,9 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
         for version in (shown, plain):
             store_judgments(connection, version, None, judgments)
     with store.reading() as connection:
-        _, verdicts = graded_answers(connection)
+        _, verdicts = graded_answers(
+            connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True)
+        )
         assert verdicts.of_version(shown.id).response_ids.tolist() == ids[1:]
         assert verdicts.of_version(plain.id).response_ids.tolist() == ids
         assert set(verdicts.quality.tolist()) == {3}
