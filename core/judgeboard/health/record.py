@@ -212,8 +212,19 @@ MOST = 8  # cached records; each has the arrays of up to 20,000 answers
 SECONDS = 600.0
 
 
-def read_record(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-    """Return the stored data of a version."""
+def read_record(
+    connection: Connection, version: StoredVersion, models: ModelTable, known: JudgeRecord | None = None
+) -> JudgeRecord:
+    """Return the stored data of a version; a record that is ``known`` has all that its judgments alone decide."""
+    return replace(
+        known or _read_judgments(connection, version, models),
+        graded=_graded(connection, version),
+        controls=health.control_rows(connection, version.id),
+        logged=count_log(connection),
+    )
+
+
+def _read_judgments(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
     return JudgeRecord(
         version=version,
         models=models,
@@ -221,8 +232,8 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         or health.compared_generators(connection, version.id),
         levels={name: levels_of(name, counts) for name, counts in health.value_counts(connection, version.id).items()},
         scored=health.scored_lengths(connection, version.id),
-        graded=_graded(connection, version),
-        controls=health.control_rows(connection, version.id),
+        graded={},
+        controls={},
         pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
         repeats=_repeats(connection, version),
         feedback=health.scored_feedback(connection, version.id),
@@ -230,7 +241,7 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         ties=health.count_ties(connection, version.id),
         mended=health.count_mended(connection, version.id),
         costs=health.cost_sums(connection, version.id),
-        logged=count_log(connection),
+        logged=0,
     )
 
 
@@ -366,14 +377,18 @@ class KeptRecords:
         """Return the record of a version; from the cache if it is still valid and the connection hides no rows."""
         if hides_rows(connection):
             return read_record(connection, version, models)
-        mark, now = health.record_mark(connection), self._clock()
+        mark, now, record = health.record_mark(connection), self._clock(), None
         with self._lock:
             kept = self._kept.get(version.id)
         if kept is not None:
-            known, since, record = kept
-            if known == mark and now - since < SECONDS and record.models == models:
-                return record
-        record = read_record(connection, version, models)
+            read_at, since, known = kept
+            if now - since < SECONDS and known.models == models:
+                if read_at == mark:
+                    return known
+                if read_at.judgments == mark.judgments:
+                    record, now = read_record(connection, version, models, known), since
+        if record is None:
+            record = read_record(connection, version, models)
         with self._lock:
             self._kept[version.id] = (mark, now, record)
             self._kept.move_to_end(version.id)

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.judges.evidence_alignment import NOTICE, SERVED, Level
+from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, Unit, slices_of
-from judgeboard.measure.sample import reviews_of, verdicts_of_reviewed
+from judgeboard.measure.sample import reviewed_for_flags, reviews_of, served_notices, verdicts_of_reviewed
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -34,7 +34,6 @@ from judgeboard.stats.ratings import (
     ratings_of,
 )
 from judgeboard.store.filters import RowFilter, conditions_of
-from judgeboard.store.flags import reviewed_for_flags
 from judgeboard.store.grades import (
     ADJUDICATION,
     AGAIN,
@@ -55,8 +54,7 @@ from judgeboard.store.responses import last_response_id
 from judgeboard.store.reviewers import reviewer_names
 from judgeboard.store.runs import PLAIN, Selection, count_unasked
 from judgeboard.store.settings import primary_judge, thresholds
-from judgeboard.store.statements import Columns, TextColumn, rows_with
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.statements import Columns, TextColumn
 from judgeboard.store.verdicts import (
     CurrentVerdicts,
     MadePrompt,
@@ -589,17 +587,13 @@ def labels_by_notice(source: PairSource) -> tuple[NoticeLabels, ...]:
     The levels have the order of `Level`; each has a line for all query types first, if it has several. Answers that
     `serve_answer` did not return, or that have no notice, do not count.
     """
-    people = source.people("label")
-    notice = RESPONSE.c.extra[(SERVED, NOTICE)].as_string().label("notice")
-    columns = (RESPONSE.c.id, notice, RESPONSE.c.query_type, RESPONSE.c.evidence_group)
-    query = select(*columns).where(notice.in_([level.value for level in Level]))
-    served = list(rows_with(source.connection, query, RESPONSE.c.id, people.response_ids.tolist()))
-    if not served:
+    people, served = source.people("label"), served_notices(source.connection)
+    served = served.at(among(served.response_ids, people.response_ids))
+    if not len(served.response_ids):
         return ()
-    at = np.searchsorted(people.response_ids, [row.id for row in served])
-    bad = people.values[at] == HALLUCINATED
-    groups = np.array([row.evidence_group for row in served])
-    notices, types = (np.array([getattr(row, name) for row in served]) for name in ("notice", "query_type"))
+    bad = people.values[np.searchsorted(people.response_ids, served.response_ids)] == HALLUCINATED
+    groups = served.evidence_groups
+    notices, types = (np.array(each.names, dtype=np.str_)[each.codes] for each in (served.notices, served.query_types))
 
     def line(level: str, query_type: str | None, rows: BoolArray) -> NoticeLabels:
         return NoticeLabels(level, query_type, share(bad[rows], groups[rows]))

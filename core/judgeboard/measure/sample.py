@@ -13,18 +13,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sqlalchemy import Connection, Engine
 
+from judgeboard.judges.evidence_alignment import NOTICE, SERVED, Level
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.store.changes import Changes
 from judgeboard.store.engine import is_reading, kept_while_reading
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import ReviewedForFlags, read_reviewed_for_flags
 from judgeboard.store.grades import GradedReviews, graded_reviews
 from judgeboard.store.settings import thresholds
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import JudgedAnswers, judged_answers
-from judgeboard.store.verdicts import CurrentVerdicts, matching_answers, read_verdicts
+from judgeboard.store.tables import RESPONSE
+from judgeboard.store.verdicts import CurrentVerdicts, ServedNotices, matching_answers, read_notices, read_verdicts
 
-Table = TypeVar("Table", JudgedAnswers, GradedReviews, CurrentVerdicts)
+Table = TypeVar("Table", JudgedAnswers, GradedReviews, CurrentVerdicts, ServedNotices, ReviewedForFlags)
 Part = TypeVar("Part")
 
 MOST_KEPT = 4  # tables of a kind, for each database
@@ -75,6 +78,17 @@ def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
         return read_verdicts(connection, of_reviewed=True, ids=ids)
 
     return _table(connection, ("verdicts",), read)
+
+
+def served_notices(connection: Connection) -> ServedNotices:
+    """Return the reviewed answers that `serve_answer` returned with a notice."""
+    notice, kinds = RESPONSE.c.extra[(SERVED, NOTICE)].as_string(), [level.value for level in Level]
+    return _table(connection, ("notices",), lambda connection, ids: read_notices(connection, notice, kinds, ids))
+
+
+def reviewed_for_flags(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers with a review of a flag of a selective rule."""
+    return _table(connection, ("flags",), read_reviewed_for_flags).response_ids
 
 
 def kept_until_changed(connection: Connection, key: tuple[Hashable, ...], read: Callable[[], Part]) -> Part:
@@ -166,11 +180,16 @@ def _keep(kept: dict[tuple[Hashable, ...], Any], key: tuple[Hashable, ...], valu
 
 def _replaced(table: Table, ids: IntArray, new: Table) -> Table:
     """Return a table, by ascending id, with the rows of the answers ``ids`` replaced by ``new`` ones."""
-    stay = np.flatnonzero(~among(table.response_ids, ids))
+    replaces = among(table.response_ids, ids)
+    if not len(new.response_ids) and not replaces.any():
+        return table
+    stay = np.flatnonzero(~replaces)
     places = np.searchsorted(table.response_ids[stay], new.response_ids)
     order = np.insert(stay, places, len(table.response_ids) + np.arange(len(places)))  # faster than a sort
     rows = table.plus(new).at(order)
-    return rows if isinstance(rows, GradedReviews) else replace(rows, query_types=rows.query_types.without_unused())
+    if isinstance(rows, GradedReviews | ReviewedForFlags):
+        return rows
+    return replace(rows, query_types=rows.query_types.without_unused())
 
 
 _KEPT: WeakKeyDictionary[Engine, _KeptTables] = WeakKeyDictionary()

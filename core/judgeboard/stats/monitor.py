@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import FloatArray, Grouping, IntArray
+from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, renumbered
 from judgeboard.stats.estimates import Z_80, measured, unmeasured
 from judgeboard.stats.rates import Stratum, rate
 
@@ -81,31 +81,39 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
         groups: The evidence group of each answer.
         weights: The weight of each period in the mean of the periods before, shape (periods,).
     """
-    order = np.argsort(periods, kind="stable")
-    influences, codes = influences[order], groups.codes[order]
-    ends = np.cumsum(np.bincount(periods, minlength=len(weights))).tolist()
-    of_groups = np.zeros(groups.count)  # the weighted sums of the periods before
-    last = np.zeros(groups.count, dtype=np.int64)  # each group's last row in the period
+    # An answer that is alone in its group shares nothing with another period: its square is enough.
+    is_alone = (np.bincount(groups.codes, minlength=groups.count) == 1)[groups.codes]
+    rows = np.bincount(periods, minlength=len(weights))
+    alone = np.bincount(periods[is_alone], minlength=len(weights)).tolist()
+    squares = np.bincount(periods, weights=np.square(influences), minlength=len(weights)).tolist()
+    of_alone = np.bincount(periods[is_alone], np.square(influences[is_alone]), minlength=len(weights)).tolist()
+    several = np.flatnonzero(~is_alone)
+    several = several[np.argsort(periods[several], kind="stable")]
+    influences, codes = influences[several], renumbered(groups.codes[several])
+    ends = np.cumsum(np.bincount(periods[several], minlength=len(weights))).tolist()
+    count = int(codes.max(initial=-1)) + 1
+    of_groups = np.zeros(count)  # the weighted sums of the periods before
+    last = np.zeros(count, dtype=np.int64)  # each group's last row in the period
     whole = before = square_of_before = by_group = by_answer = 0.0
-    for start, end, weight in zip([0, *ends], ends, weights.tolist(), strict=False):
-        n, touched = end - start, codes[start:end]
-        last[touched] = np.arange(n)
-        own = np.bincount(last[touched], weights=influences[start:end], minlength=n)
-        is_last = last[touched] == np.arange(n)
-        touched, own = touched[is_last], own[is_last]
-        square = float(np.square(influences[start:end]).sum())
-        earlier = of_groups[touched]
-        if whole and len(own) > 1:
+    for period, (start, end, weight) in enumerate(zip([0, *ends], ends, weights.tolist(), strict=False)):
+        touched, places = codes[start:end], np.arange(end - start)
+        last[touched] = places
+        at = last[touched]
+        is_last = at == places
+        own = np.bincount(at, weights=influences[start:end], minlength=end - start)[is_last]
+        touched, n = touched[is_last], int(rows[period])
+        earlier, n_groups = of_groups[touched], len(own) + alone[period]
+        if whole and n_groups > 1:
             shared = float(own @ earlier) / whole
-            few = len(own) / (len(own) - 1) * (n - 1) / n  # 1 if nothing is shared
-            change = few * float(own @ own) - 2 * shared + before / whole**2
-            variance = square + square_of_before / whole**2
+            few = n_groups / (n_groups - 1) * (n - 1) / n  # 1 if nothing is shared
+            change = few * (float(own @ own) + of_alone[period]) - 2 * shared + before / whole**2
+            variance = squares[period] + square_of_before / whole**2
             scale = 1 / weight + 1 / whole
             by_group, by_answer = by_group + change / scale, by_answer + variance / scale
         if n:
-            of_groups[touched] = earlier + weight * own
-            before += float(np.square(of_groups[touched]).sum() - np.square(earlier).sum())
-            square_of_before += weight**2 * square
+            of_groups[touched] = later = earlier + weight * own
+            before += float(later @ later - earlier @ earlier) + weight**2 * of_alone[period]
+            square_of_before += weight**2 * squares[period]
             whole += weight
     return max(1.0, by_group / by_answer) if by_answer > 0 else 1.0
 

@@ -182,11 +182,11 @@ def bounds(
     count = int(strata.max(initial=-1)) + 1
     is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
     counting = sampled | is_unsampled
+    population, labels = summed(strata, np.zeros(len(strata)), groups, count, counting, values[counting])
     ends = []
     for assumed in (0.0, 1.0):
-        known = np.where(np.isnan(values), assumed, values)[counting]
-        population, labels = summed(strata, np.zeros(len(strata)), groups, count, counting, known)
-        ends.append(rate(strata_of(population, labels), target, app_effect(population, labels)))
+        known = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))
+        ends.append(rate(strata_of(population, known), target, app_effect(population, known)))
     low, high = ends
     return low.low or 0.0, 1.0 if high.high is None else high.high
 

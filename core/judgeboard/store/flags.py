@@ -53,7 +53,8 @@ from judgeboard.store.responses import asked_day
 from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
-from judgeboard.store.statements import TextColumn, read_columns, record_of
+from judgeboard.store.sql_compiler import by_index
+from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, RUN, VERSION
 
 # The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
@@ -482,10 +483,20 @@ def _of_flags(query: Select[Any]) -> Select[Any]:
     )
 
 
-def reviewed_for_flags(connection: Connection) -> IntArray:
-    """Return the ids, ascending, of answers with a review of a flag of a selective rule."""
-    query = _of_flags(select(REVIEW.c.response_id)).where(FLAG.c.rule.not_in(UNSELECTIVE)).distinct()
-    return np.array(sorted(connection.execute(query).scalars()), dtype=np.int64)
+@dataclass(frozen=True, slots=True, eq=False)
+class ReviewedForFlags(Columns):
+    """The ids, ascending, of answers with a review of a flag of a selective rule."""
+
+    response_ids: IntArray
+
+
+def read_reviewed_for_flags(connection: Connection, ids: IntArray | None = None) -> ReviewedForFlags:
+    """Return the answers with a review of a flag of a selective rule; ``ids`` are those to read."""
+    query = _of_flags(select(REVIEW.c.response_id)).where(FLAG.c.rule.not_in(UNSELECTIVE))
+    if ids is not None:
+        of_ids = query.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))
+        query = by_index(of_ids, REVIEW, "ix_review_response")
+    return ReviewedForFlags(np.unique(read_columns(connection, query)[0]))
 
 
 def judged_again(connection: Connection, version_id: int) -> list[int]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, Text, and_, case, cast, exists, func, or_, select, true
@@ -51,14 +51,25 @@ _REQUEST_TABLES = (
     JUDGMENT,
     *(table for table in STEP_TABLES if row_of(table).in_record and "judge_version_id" in table.c),
 )
-_GROWING_TABLES = (*_REQUEST_TABLES, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
+_OF_JUDGMENTS = (*_REQUEST_TABLES, FEEDBACK, SETTING)
+_CHANGING = ("forget", "undo_import")  # events after which judgments are others
 
-RecordMark = tuple[int, ...]
+
+class RecordMark(NamedTuple):
+    """As long as it is unchanged, the figures of all judge versions are unchanged.
+
+    As long as ``judgments`` is unchanged, so are those that no review and no new answer decides.
+    """
+
+    judgments: tuple[int, ...]
+    others: tuple[int, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:
-    """Return a mark; as long as it is unchanged, the figures of all judge versions are unchanged."""
-    return last_ids(connection, *_GROWING_TABLES)
+    """Return the mark of now."""
+    changed = select(func.coalesce(func.max(EVENT.c.id), 0)).where(EVENT.c.kind.in_(_CHANGING))
+    of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), connection.execute(changed).scalar_one())
+    return RecordMark(of_judgments, last_ids(connection, RESPONSE, REVIEW, EVENT))
 
 
 # A judgment review outside a run was computed without a request.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from judgeboard.domain import EXPECTED, OVERALL, DimensionScore, Label, ResponseKind, Status, Verdict
 from judgeboard.stats.arrays import BoolArray, IntArray, among
@@ -21,6 +21,7 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
+    Columns,
     TextColumn,
     listed,
     read_columns,
@@ -308,7 +309,10 @@ def read_verdicts(
     version_ids: Collection[int] | None = None,
     ids: IntArray | None = None,
 ) -> CurrentVerdicts:
-    """Return `current_verdicts` by answer, also of answers with which a prompt was made; ``ids`` are those to read."""
+    """Return `current_verdicts` by answer, also of answers with which a prompt was made.
+
+    ``ids`` are the reviewed answers whose verdicts are read (default: all).
+    """
     query = select(
         CURRENT.c.judge_version_id,
         CURRENT.c.response_id,
@@ -317,10 +321,11 @@ def read_verdicts(
         CURRENT.c.evidence_group,
         *grade_columns(CURRENT.c, None if dimension is None else JUDGMENT_SCORE.c.value),
     ).where(CURRENT_OF_VERSION)
-    if of_reviewed:
-        query = query.where(CURRENT.c.response_id.in_(select(REVIEW.c.response_id)))
+    reviewed = select(REVIEW.c.response_id)
     if ids is not None:
-        query = query.where(CURRENT.c.response_id.in_(listed(connection, ids.tolist())))
+        reviewed = reviewed.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))
+    if of_reviewed:
+        query = query.where(CURRENT.c.response_id.in_(reviewed))
     if version_ids is not None:
         query = query.where(CURRENT.c.judge_version_id.in_(version_ids))
     if dimension is not None:
@@ -330,6 +335,28 @@ def read_verdicts(
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
     current = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
     return current.at(np.lexsort((versions, responses)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ServedNotices(Columns):
+    """Reviewed answers that were served with one of some notices, by ascending id."""
+
+    response_ids: IntArray
+    evidence_groups: IntArray
+    notices: TextColumn
+    query_types: TextColumn
+
+
+def read_notices(
+    connection: Connection, notice: ColumnElement[str], kinds: Sequence[str], ids: IntArray | None = None
+) -> ServedNotices:
+    """Return the reviewed answers that have one of these kinds of a notice; ``ids`` are those to read."""
+    reviewed = select(REVIEW.c.response_id).where(REVIEW.c.response_id.is_not(None))
+    if ids is not None:
+        reviewed = reviewed.where(REVIEW.c.response_id.in_(listed(connection, ids.tolist())))
+    query = select(RESPONSE.c.id, RESPONSE.c.evidence_group, notice, RESPONSE.c.query_type)
+    query = query.where(RESPONSE.c.id.in_(reviewed), notice.in_(kinds)).order_by(RESPONSE.c.id)
+    return ServedNotices(*read_columns(connection, query))
 
 
 def graded_answers(

@@ -196,9 +196,15 @@ def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
 
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        source = PairSource(connection, filters.counted)
-        version = version_field(filters.judge_field, source.versions(filters.grade))
-        return agreement_page(source, version_id=version.id if version else None, grade=filters.grade, by=filters.by)
+        version = version_field(filters.judge_field, PairSource(connection, filters.counted).versions(filters.grade))
+    id_ = version.id if version else None
+    return kept_until_new_rows(
+        log_revision,
+        lambda connection: agreement_page(
+            PairSource(connection, filters.counted), version_id=id_, grade=filters.grade, by=filters.by
+        ),
+        ("agreement_page", id_, filters.grade, filters.counted, filters.by),
+    )
 
 
 def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
@@ -281,8 +287,11 @@ def _plan_button() -> None:
 def _details(figures: AgreementFigures, filters: Filters) -> None:
     """Show the other caveats and figures, the slices, the judge versions, the flags and the people."""
     shown = figures.page
-    with reading() as connection:
-        details = agreement_details(PairSource(connection, filters.counted), shown)
+    details = kept_until_new_rows(
+        log_revision,
+        lambda connection: agreement_details(PairSource(connection, filters.counted), shown),
+        ("agreement_details", None if shown.version is None else shown.version.id, shown.grade, filters.counted),
+    )
     _more_notes(figures.result)
     left, right = stacking_columns("parts", [1, 1])
     with left:
