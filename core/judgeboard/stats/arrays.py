@@ -48,7 +48,8 @@ def among(values: IntArray, ordered: IntArray) -> BoolArray:
 
 def renumbered(numbers: IntArray) -> IntArray:
     """Return numbers in the same order without gaps, from 0 on."""
-    if 8 * len(numbers) < numbers.max(initial=0):  # to sort a few costs less than to count up to the largest
+    # To sort a few costs less than to count up to the largest.
+    if numbers.min(initial=0) < 0 or 8 * len(numbers) < numbers.max(initial=0):
         return np.unique(numbers, return_inverse=True)[1]
     without_gaps: IntArray = (np.cumsum(np.bincount(numbers) > 0) - 1)[numbers]
     return without_gaps
