@@ -1,7 +1,7 @@
 """Counts and sums: the overview, totals, and the days of answers."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -217,22 +217,26 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
 _NOT_LOGGED: ColumnElement[bool] = literal_column("(response.kind < 'log' OR response.kind > 'log')")
 
 
-def quadrant(connection: Connection) -> dict[tuple[str, str], int]:
+def quadrant(
+    connection: Connection, signals: Mapping[tuple[str, str], int] | None = None
+) -> dict[tuple[str, str], int]:
     """Return the number of logged answers by (judge side, user side), without empty cells.
 
     The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback). Each cell
-    counts the answers of `RowFilter(judge_side=…, user=…)`.
+    counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are those with a signal, if they are known.
     """
-    counts = _judged(connection)
-    unjudged = count_responses(connection) - sum(counts.values())
-    if unjudged > 0:
-        # Feedback on answers without a verdict: all feedback minus the feedback on answers with a verdict.
-        for user, n in _feedback_sides(connection).items():
-            with_verdict = sum(counts.get((judge, user), 0) for judge in ("low", "high"))
-            counts["none", user] = n - with_verdict
-            unjudged -= n - with_verdict
-        counts["none", "none"] = unjudged
+    counts = dict(signal_counts(connection) if signals is None else signals)
+    counts["none", "none"] = count_responses(connection) - sum(counts.values())
     return {cell: n for cell, n in counts.items() if n}
+
+
+def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
+    """Return the cells of `quadrant` with a verdict or feedback."""
+    counts = _judged(connection)
+    # Feedback on answers without a verdict: all feedback minus the feedback on answers with a verdict.
+    for user, n in _feedback_sides(connection).items():
+        counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
+    return counts
 
 
 def _judged(connection: Connection) -> dict[tuple[str, str], int]:
@@ -283,15 +287,23 @@ def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
     return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
-def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
-    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
+def overview(
+    connection: Connection,
+    reviewer_id: int | None,
+    today: date,
+    signals: Mapping[tuple[str, str], int] | None = None,
+) -> Overview:
+    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work.
+
+    ``signals`` is what `signal_counts` returns, if it is known.
+    """
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
         judge=judge,
         judged=() if judge is None else tuple(judge_days(connection, judge, days)),
-        quadrant=quadrant(connection),
+        quadrant=quadrant(connection, signals),
     )
 
 

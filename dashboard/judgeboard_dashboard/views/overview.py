@@ -57,6 +57,7 @@ from judgeboard_dashboard.widgets.log_figures import (
     judge_agreement,
     latest_news,
     people_agreement,
+    signals,
     time_of_review,
 )
 from judgeboard_dashboard.widgets.navigation import (
@@ -106,8 +107,8 @@ def overview() -> None:
     with reading() as connection:
         steps = first_steps(connection)
         failed = failures(connection, now)
-        state = overview_of(connection, None if reviewer is None else reviewer.id, now.date()) if steps.judged else None
         version = judging_version(connection)
+    state = _state(reviewer) if steps.judged else None
     if steps.next is not None:
         checklist(steps)
     if state is None or state.judge is None:
@@ -151,6 +152,12 @@ def overview() -> None:
     left, _ = stacking_columns("signals", 2)
     with left:
         _signals(state.quadrant, as_table=as_table)
+
+
+def _state(reviewer: Reviewer | None) -> Overview:
+    known = signals()
+    with reading() as connection:
+        return overview_of(connection, None if reviewer is None else reviewer.id, utc_now().date(), known)
 
 
 def _news(shares: CorrectedTrend, *, as_table: bool) -> None:

@@ -11,7 +11,9 @@ from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.trend import Trend, trend
 from judgeboard.store.clock import utc_now
+from judgeboard.store.health import record_mark
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.overview import signal_counts
 from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard_dashboard.session import kept_until_new_rows
 
@@ -69,3 +71,13 @@ def groundedness_trend() -> Trend:
 def time_of_review() -> ReviewTime | None:
     """Return the median time of a review; None if no time was measured."""
     return kept_until_new_rows(log_revision, review_time, ("review_time",))
+
+
+def signals() -> dict[tuple[str, str], int]:
+    """Return the numbers of answers by the signals of judge and users, for at most ten minutes."""
+    # On PostgreSQL, a row can be committed after rows with higher ids; the mark misses it.
+    return kept_until_new_rows(
+        lambda connection: (*record_mark(connection).judgments, utc_now().hour, utc_now().minute // 10),
+        signal_counts,
+        ("signals",),
+    )
