@@ -347,6 +347,7 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
     )
     rows = {id_: row for row, id_ in enumerate(loaded.answers.response_ids.tolist())}
     loaded.labelled, loaded.values = worked, np.where(worked, every, np.nan)
+    loaded.classify()
     version = loaded.version
     assert version is not None
     plan = DrawPlan(version.id, version.title, np.unique(loaded.sample().response_ids))
@@ -357,9 +358,11 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
         loaded.in_random_order = reviewed
         loaded.labelled = labelled & (worked | reviewed)
         loaded.values = np.where(loaded.labelled, every, np.nan)
+        loaded.classify()
         setting.add(in_all_answers(loaded, target="these").statistics, alone(loaded))
     loaded.in_random_order = np.zeros(len(every), dtype=np.bool_)
     loaded.labelled, loaded.values = labelled, every
+    loaded.classify()
     return setting
 
 
@@ -368,6 +371,7 @@ def label(loaded: LabelledAnswers, every: FloatArray, labelled: BoolArray, drawn
     loaded.picked = loaded.answers.verdicts == BAD
     loaded.labelled, loaded.drawn = labelled, drawn
     loaded.values = np.where(labelled, every, np.nan)
+    loaded.classify()
 
 
 if __name__ == "__main__":

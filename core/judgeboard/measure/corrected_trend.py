@@ -404,7 +404,7 @@ class _Series:
 
 def _series(answers: DatedAnswers, period: Period, first_day: int) -> _Series:
     length = PERIOD_DAYS[period]
-    days = answers.days[answers.days >= max(start_of(first_day, period), 0)]
+    days = np.flatnonzero(np.bincount(answers.days[answers.days >= max(start_of(first_day, period), 0)]))
     starts = np.unique(start_of(days, period)).tolist()
     joined = {watched: _joined(answers, watched, starts, length) for watched in WATCHED}
     shares = ((start, answers.judge_share(start, start + length - 1)) for start in starts)

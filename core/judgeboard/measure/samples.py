@@ -224,6 +224,7 @@ def labelled_answers(
     implied_labels: bool = True,
 ) -> "LabelledAnswers":
     """Return the `LabelledAnswers` without scores, kept until something changes."""
+    where = None if where == RowFilter() else where
     return kept_until_changed(
         connection,
         ("labelled", None if version is None else version.id, where, grade, implied_labels),
