@@ -61,8 +61,9 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
 def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
     from judgeboard.health.report import check_words, figure_words, health_notes
+    from judgeboard.measure.notes import paragraph
 
-    yield " ".join(each.text for each in health_notes(report))
+    yield paragraph(health_notes(report))
     order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
     for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
         name = ", ".join(filter(None, (check_words(check), figure_words(check))))

@@ -16,7 +16,7 @@ from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
 from judgeboard.measure.all_answers import evenly_sampled
 from judgeboard.measure.choice import GRADES, GradeName
-from judgeboard.measure.notes import Note, note
+from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.samples import labelled_answers
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
@@ -168,7 +168,7 @@ class Check:
     @property
     def sentence(self) -> str:
         """All notes in words."""
-        return " ".join(each.text for each in self.notes)
+        return paragraph(self.notes)
 
 
 def not_measured(name: str, command: str | None, *notes: Note, n: int = 0) -> Check:

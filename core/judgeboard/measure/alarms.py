@@ -23,7 +23,7 @@ from judgeboard.measure.corrected_trend import (
     judge_changes,
     latest_acknowledged,
 )
-from judgeboard.measure.notes import note
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -335,4 +335,4 @@ def promise_words(trend: CorrectedTrend) -> str:
         notes.append(trend.missing)
     if trend.left_out:
         notes.append(note("left_out", reasons=[each.words for each in trend.left_out]))
-    return " ".join(each.text for each in notes)
+    return paragraph(notes)

@@ -1,6 +1,6 @@
 """A note: a code with its numbers, and the sentence that `judgeboard.measure.words` has for the code."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from string import Formatter
@@ -46,6 +46,11 @@ def note(code: str, **values: Value) -> Note:
         KeyError: `WORDS` has no such code, or its sentence names another value.
     """
     return Note(code, _SENTENCES.format(WORDS[code], **values), values)
+
+
+def paragraph(notes: Iterable[Note | None]) -> str:
+    """Return the sentences of notes one after the other; None is skipped."""
+    return " ".join(each.text for each in notes if each is not None)
 
 
 _OF_ESTIMATES: dict[str, Callable[[Estimate], str]] = {

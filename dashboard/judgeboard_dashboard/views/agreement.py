@@ -323,7 +323,7 @@ def _first_caveat(result: AgreementResult) -> None:
 
 def _more_notes(result: AgreementResult) -> None:
     """List the other caveats, the next steps and what is left out."""
-    caption(*(each.text for each in (*result.caveats[1:], *result.next)), result.left_out_sentence)
+    caption(*result.caveats[1:], *result.next, result.left_out_sentence)
 
 
 def _versions(same: SameAnswers, filters: Filters) -> None:

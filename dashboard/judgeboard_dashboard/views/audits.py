@@ -84,7 +84,7 @@ def audits() -> None:
         audit, as_table = _filters(done)
         report = audit_report(connection, *audit, reviewed_only=True)
         sentence(headline(report).text)
-        caption(*(each.text for each in audit_caveats(connection, audit, report)))
+        caption(*audit_caveats(connection, audit, report))
         if nothing_usable(report):
             return
         left, right = stacking_columns("audits", [1, 1.1])

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from judgeboard.measure.notes import paragraph
 from judgeboard.reports.costs import CostLine, Costs, costs, costs_notes, costs_table
 from judgeboard.store.clock import utc_now
 from judgeboard_dashboard.session import page, reading
@@ -22,7 +23,7 @@ def cost() -> None:
     if not shown.lines:
         empty_page(PAGE, "No calls yet. This page shows what judging, audits and comparisons cost, week by week.")
         return
-    sentence(" ".join(each.text for each in costs_notes(shown)))
+    sentence(paragraph(costs_notes(shown)))
     lines = [shown.total, *shown.lines]
     table = costs_table(lines)
     chosen = lines[choose_row(table, key=f"costs_{len(lines)}", most=8)]

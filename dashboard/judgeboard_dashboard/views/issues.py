@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.domain import Action, IssueState
 from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import paragraph
 from judgeboard.measure.periods import FIRST_YEAR, start_of
 from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import may
@@ -141,7 +142,7 @@ def _issue(issue: Issue) -> None:
     caption(f"Answers: {filter_sentence(issue.where)}. Flags: {flags}.{changed}")
     left, right = stacking_columns("issue", [1.6, 1], gap="large")
     with left:
-        sentence(" ".join(each.text for each in issue_notes(issue, figures)))
+        sentence(paragraph(issue_notes(issue, figures)))
         if figures.weeks:
             _by_week(figures.weeks, issue.fixed_day)
             untimed = f"{count(figures.without_time, 'answer')} without a time left out."

@@ -14,6 +14,7 @@ from judgeboard.health.report import (
     health_page,
     judges_in_use,
 )
+from judgeboard.measure.notes import paragraph
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
@@ -76,7 +77,7 @@ def judges() -> None:
             as_table = table_switch()
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
-    sentence(" ".join(each.text for each in health_notes(health.report)))
+    sentence(paragraph(health_notes(health.report)))
     sections = [section for each in registrations() for section in each.judge_sections]
     left, right = stacking_columns("judges", [1.35, 1])
     with left:

@@ -16,6 +16,7 @@ from judgeboard.measure.agreement_result import AgreementResult, shown_statistic
 from judgeboard.measure.alarms import further_changes, open_alarms
 from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.news import COINCIDENCES, SHARES
+from judgeboard.measure.notes import paragraph
 from judgeboard.measure.rates import Rate
 from judgeboard.measure.reliance import verdict
 from judgeboard.measure.samples import judging_version
@@ -188,7 +189,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
         if latest.caveats:
             heading("What else changed in these answers at that time")
             show_rows(latest.table(*COINCIDENCES), key="news_coincidences")
-            caption(*(each.text for each in latest.caveats))
+            caption(*latest.caveats)
     with st.container(key="news_actions", horizontal=True, vertical_alignment="center", gap="small"):
         open_button("Open the answers since then", responses(where), key="news_answers", icon=":material/article:")
         filter_buttons("news", "match", query_of(where))
@@ -264,7 +265,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *
         sentence(f"{NO_PAIRS} {people.sentence}")
     else:
         notes, allowed = (trust_note(judge), people.headline, beside_people(judge, people)), verdict(judge)
-        words = " ".join(each.text for each in notes if each is not None)
+        words = paragraph(notes)
         sentence(words, lead="" if allowed is None else allowed.text)
     agreements = {"Judge and people": judge, "Two people": people}
     lines = [(name, each.statistics["agreement"]) for name, each in agreements.items() if each and _known(each)]

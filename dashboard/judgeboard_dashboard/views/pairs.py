@@ -170,7 +170,7 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
         sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
     for result in (each for each in pairs.aspects if each.about.grade == aspect):
         heading(f"{result.about.judges[0]}, {aspect}")
-        caption(*(each.text for each in result.caveats))
+        caption(*result.caveats)
         table(
             result.table("pairs", *FIGURES, *COUNTS[1:]),
             key="pair_figures",

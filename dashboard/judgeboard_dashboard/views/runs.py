@@ -227,7 +227,7 @@ def _problems(line: RunLine) -> None:
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
     else:
-        caption(asked_note(line).text)
+        caption(asked_note(line))
     if run.version_id is not None:
         _buttons(line, run.version_id)
 

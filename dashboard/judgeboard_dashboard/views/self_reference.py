@@ -11,6 +11,7 @@ import streamlit as st
 from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.replies import lettered
+from judgeboard.measure.notes import paragraph
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import (
@@ -363,9 +364,8 @@ def self_reference() -> None:
     if not figures.report.items:
         empty(f"No question has {k} samples of {version.title}.")
         return
-    sentence(" ".join(each.text for each in findings(figures.report)))
-    notes = samples_note(figures.report.samples), *figures.report.caveats
-    caption(MEANINGS, *(each.text for each in notes if each is not None))
+    sentence(paragraph(findings(figures.report)))
+    caption(MEANINGS, samples_note(figures.report.samples), *figures.report.caveats)
     SelfReferenceFigures(figures.report, filters.as_tables).show()
     left, right = stacking_columns("slices", [1, 1.6])
     with left:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
 from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import paragraph
 from judgeboard.methods.suites.file import ComparedCase
 from judgeboard.methods.suites.results import (
     CaseResult,
@@ -112,7 +113,7 @@ def suites() -> None:
         return
     filters = _filters(everything)
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
-    sentence(" ".join(each.text for each in findings(result)))
+    sentence(paragraph(findings(result)))
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     left, right = stacking_columns("suites", [1.6, 1])
     with left:
@@ -258,8 +259,7 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
     if result.baseline is None:
         return
     heading(f"Compared with run {filters.baseline}")
-    notes = *baseline_notes(result.baseline), *result.baseline.caveats
-    caption(*(each.text for each in notes))
+    caption(*baseline_notes(result.baseline), *result.baseline.caveats)
     if not result.baseline.cases:
         return
     cases = {case.key: case for case in result.cases}

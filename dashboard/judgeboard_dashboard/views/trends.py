@@ -90,7 +90,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     _left_out(figures.left_out)
     if as_table:
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
-        caption(*(each.text for each in evidence_notes(figures)))
+        caption(*evidence_notes(figures))
     else:
         corrected_charts(figures, shown)
         caption(
@@ -170,7 +170,7 @@ def _changes(result: Result) -> None:
         )
     if any(row.figure in ERRORS for row in result.rows):
         show_rows(result.table(*ERRORS), key="errors")
-    caption(*(each.text for each in result.caveats))
+    caption(*result.caveats)
 
 
 def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:

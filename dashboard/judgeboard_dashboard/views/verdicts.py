@@ -43,7 +43,7 @@ def verdicts() -> None:
     contrast = _contrast(old, new)
     if contrast is not None:
         sentence(contrast.sentence)
-        caption(*(each.text for each in contrast.next))
+        caption(*contrast.next)
     titles = {version.id: version.title for version in judged}
     shown = show_changes(
         lambda connection: pairs_of_versions(connection, old.id, new.id),

@@ -56,8 +56,8 @@ def _anchor_report(report: AnchorReport) -> None:
     if report.drift:
         note("", lead=report.headline.text)
     else:
-        caption(report.headline.text)
-    caption(f"Run {report.run}, {when(report.at)}.", *(each.text for each in report.caveats))
+        caption(report.headline)
+    caption(f"Run {report.run}, {when(report.at)}.", *report.caveats)
     changes = report.table()
     if changes.rows:
         table(changes, [None] * len(changes.rows), key=f"drift_{report.run}")

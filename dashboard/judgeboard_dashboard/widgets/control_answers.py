@@ -8,7 +8,7 @@ from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.health.record import Check
 from judgeboard.health.report import HealthPage
-from judgeboard.measure.notes import note
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.methods.control_answers.checks import control_answers_command, control_kinds
 from judgeboard.methods.control_answers.run import (
     DEFAULT_N,
@@ -73,4 +73,4 @@ def _made_words(made: Sequence[MadeControlAnswers]) -> str:
     notes = [note("controls_made", new=new, known=known)]
     if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
         notes.append(note("controls_unsuitable", kinds=none))
-    return " ".join(each.text for each in notes)
+    return paragraph(notes)

@@ -22,7 +22,7 @@ def jury_section(version: StoredVersion) -> None:
         caption(reason if reason.endswith("`") else f"{reason}.")
         return
     heading(f"{len(report.members)} members")
-    caption(report.headline().text)
+    caption(report.headline())
     under = (*report.without_interval, *(each.text for each in report.notes))
     table(report.judges_table(), key="jury_members", under=under)
     table(report.figures_table(), key="jury_figures")

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 import streamlit as st
 
 from judgeboard.domain import Preference
+from judgeboard.measure.notes import Note
 from judgeboard.settings.model import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
@@ -137,9 +138,10 @@ def heading(text: str) -> None:
     show(tag("div", text, cls="jb-part"))
 
 
-def caption(*texts: str | None) -> None:
+def caption(*texts: str | Note | None) -> None:
     """Show small text under a chart or table; None is skipped."""
-    show(tag("div", commands(" ".join(text for text in texts if text)), cls="jb-cap jb-under"))
+    words = (each.text if isinstance(each, Note) else each for each in texts)
+    show(tag("div", commands(" ".join(filter(None, words))), cls="jb-cap jb-under"))
 
 
 def note(text: str, *, lead: str) -> None:

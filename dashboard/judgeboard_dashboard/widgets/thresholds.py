@@ -7,6 +7,7 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.calibration import measure_calibration
+from judgeboard.measure.notes import paragraph
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.scored_labels import ScoredSample, load_sample
@@ -129,7 +130,7 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
     # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
     if tried != advised:
         notes = [change_note(at.change), verdicts_note(sample, tried, query_type)]
-        words = " ".join(each.text for each in notes if each is not None)
+        words = paragraph(notes)
         sentence(words, lead=f"Below {tried:g} for {name}, on all labels.")
     _set(sample, query_type, tried, name)
 

@@ -19,7 +19,7 @@ from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.measure.contrast import Contrast
-from judgeboard.measure.notes import Note, note
+from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.versus import UNUSABLE_WRONG, compare_verdicts
 from judgeboard.methods.alignment.candidate_prompts import (
@@ -401,7 +401,7 @@ def _looked(
             model=result.model,
             number=looks,
             conclusion=reached.value,
-            sentence=" ".join(each.text for each in notes),
+            sentence=paragraph(notes),
             held_out=len(ids),
             mended=mended,
             broken=broken,

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.prompt import example_responses
-from judgeboard.measure.notes import Note, note
+from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.ratings import is_given, judge_values, people_values
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import drawn
@@ -103,7 +103,7 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
             chosen = _Drawn(*(np.concatenate(both) for both in zip(chosen, more, strict=True)))
     caveats = [note(f"not_drawn_{reason}", n=count) for reason, count in left_out.items() if count]
     if not len(chosen.response_ids):
-        why = " ".join(each.text for each in (note("no_anchors"), *caveats))
+        why = paragraph((note("no_anchors"), *caveats))
         raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
         lock_anchor_sets(connection)

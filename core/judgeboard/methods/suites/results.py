@@ -13,7 +13,7 @@ from judgeboard.domain import OVERALL, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.formats.files import owner_only, refuse_database, write_whole
-from judgeboard.measure.notes import Note, note
+from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.methods.suites import file as suite_file
 from judgeboard.methods.suites import queries
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
@@ -301,7 +301,7 @@ def write_junit(result: SuiteResult, path: Path) -> None:
     if alone:
         root.set("tests", str(len(result.cases) + 1))
     suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
-    reasons = _xml(" ".join(each.text for each in result.gate.reasons))
+    reasons = _xml(paragraph(result.gate.reasons))
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")})
     for case in result.cases:
