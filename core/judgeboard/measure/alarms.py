@@ -334,5 +334,5 @@ def promise_words(trend: CorrectedTrend) -> str:
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):
         notes.append(trend.missing)
     if trend.left_out:
-        notes.append(note("left_out", reasons=[each.words for each in trend.left_out]))
+        notes.append(note("left_out", reasons=[f"{each.n:,} {each.words}" for each in trend.left_out]))
     return paragraph(notes)

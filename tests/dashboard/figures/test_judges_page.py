@@ -16,6 +16,7 @@ from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.health import record
 from judgeboard.health.report import CHECKS
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
+from judgeboard.measure.notes import paragraph
 from judgeboard.methods.alignment.run import align
 from judgeboard.methods.anchors.report import make_anchors, stored_anchors
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
@@ -192,7 +193,7 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
         where = {"base_url": endpoint.base_url}
         result = align(sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where)
     app = open_page("judges", reviewer="Mara")
-    assert result.sentence in texts(app, "jb-say")
+    assert paragraph(result.notes) in texts(app, "jb-say")
     difference = next(each.value for each in app.code if each.language == "diff").splitlines()
     assert {f"-{KIND}", f"+{CAREFUL}"} <= set(difference)
     assert f"Mended, {len(result.mended)}" in shown(app)
