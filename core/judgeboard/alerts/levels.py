@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.notes import note
 from judgeboard.measure.periods import PeriodSums, PlausibleDays, counts_by_day
 from judgeboard.measure.trend import without_date
 from judgeboard.measure.trend_figures import GroupedValues, Measure, criterion_words, find_criterion, measure_of
@@ -146,7 +147,7 @@ def _window(newest: NewestValues, level: Level, days: PlausibleDays, today: int)
 def _estimate(measure: Measure, values: NewestValues) -> Estimate:
     n = len(values.values)
     if n < LEAST_ANSWERS:
-        return unmeasured(n, f"too few answers (n = {n:,}, at least {LEAST_ANSWERS} needed)")
+        return unmeasured(n, note("few_answers", n=n, least=LEAST_ANSWERS).text)
     total, squares = float(values.values.sum()), float(values.values @ values.values)
     effect = GroupedValues(values.days, values.values, values.evidence_groups).window_effect()
     (estimate,) = measure.estimates(PeriodSums((0,), (n,), (total,), (squares,)), effect)
@@ -155,9 +156,9 @@ def _estimate(measure: Measure, values: NewestValues) -> Estimate:
 
 def _days_window(connection: Connection, days: int, today: int) -> str:
     """Return "the last 7 days (UTC)", or which of their answers are read if they have more than `NEWEST`."""
-    words = f"the last {counted(days, 'day')} (UTC)"
-    cut = are_days_cut(connection, today - days + 1, today)
-    return f"the newest {NEWEST:,} answers of {words}" if cut else words
+    if are_days_cut(connection, today - days + 1, today):
+        return note("newest_of_days", newest=NEWEST, days=counted(days, "day")).text
+    return note("last_days", days=counted(days, "day")).text
 
 
 def _figure(
@@ -173,12 +174,14 @@ def _figure(
     name = f"{figure[0].upper()}{figure[1:]}"
     if estimate.value is None:
         where = "" if days_window is None else f" in {days_window}"
-        return LevelFigure(subject, estimate, False, f"{name}{where}: {estimate.reason}.{left_out}")
+        unknown = note("level_unknown", figure=f"{name}{where}", reason=estimate.reason or "unknown")
+        return LevelFigure(subject, estimate, False, f"{unknown.text}{left_out}")
     threshold = (rule.threshold or 0.0) / (100 if measure.is_share else 1)
     away = estimate.value - threshold if level.direction == "above" else threshold - estimate.value
     value = percent_words(estimate) if measure.is_share else number_words(estimate)
     limit = f"threshold: {level.direction} {rule.threshold or 0:g}{' %' if measure.is_share else ''}"
-    window, n = f"the last {estimate.n:,} answers", ""
+    window = f"the last {estimate.n:,} answers"
     if days_window is not None:
-        window, n = days_window, f"n = {estimate.n:,}; "
-    return LevelFigure(subject, estimate, away > TIE, f"{name} in {window}: {value} ({n}{limit}).{left_out}")
+        window, limit = days_window, f"n = {estimate.n:,}; {limit}"
+    known = note("level", figure=f"{name} in {window}", value=value, limit=limit)
+    return LevelFigure(subject, estimate, away > TIE, f"{known.text}{left_out}")

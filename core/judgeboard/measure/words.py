@@ -614,6 +614,11 @@ WORDS: dict[str, str] = {
     # Charts
     "outlined": "Outlined: a difference of {gap:g} or more. “2 of 5”: 2 of the 5 answers in the cell differ that much.",
     # Alert rules
+    "level": "{figure}: {value} ({limit}).",
+    "level_unknown": "{figure}: {reason}.",
+    "last_days": "the last {days} (UTC)",
+    "newest_of_days": "the newest {newest:,} answers of the last {days} (UTC)",
+    "few_answers": "too few answers (n = {n:,}, at least {least} needed)",
     "many_open_flags": "{flags:open flag} (threshold: {threshold:,.0f}).",
     "answers_wait": "{answers:answer} waiting for the judging rule {rule}, the oldest since {since}.",
     "few_workers": "{workers:worker} running in the last {period} ({expected:,.0f} expected).",
