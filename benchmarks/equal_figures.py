@@ -86,6 +86,21 @@ _THRESHOLD = "(?:chosen|in force|in force, other half)"
 _SLICED = r"^(?:slices(\[.*?\])\.)?"
 _PLAN = r"^(plans\[.*?\])\."
 RENAMED: Sequence[tuple[str, str, str]] = (
+    ("agreement", r"^(statistics|slices\[[^]]*\]\.statistics)\.(\w+)\.", r"\1#\2."),
+    ("agreement", r"^statistics#", ""),
+    ("agreement", r"^graded\.", "graded_"),
+    ("agreement", r"^slices(\[[^]]*\])\.statistics#(\w+)\.", r"\2\1."),
+    ("agreement", r"^slices(\[[^]]*\])\.(n|answers)$", r"\2\1.value"),
+    ("agreement", r"^slices\[([^]]*)\]\.alt_test\.", r"alt_tests.\1."),
+    ("agreement", r"^(n|answers)$", r"\1.value"),
+    ("agreement", r"^(left_out|where|grade|by)\b", r"about.\1"),
+    ("agreement", r"^ungraded$", "about.counts.ungraded"),
+    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.statistics\.(\w+)\.", r"\3[\1 / \2]."),
+    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.n$", r"n[\1 / \2].value"),
+    ("agreement", r"^self_agreement\[([^],]*),[^]]*\]\.statistics\.(\w+)\.", r"\2[\1]."),
+    ("agreement", r"^against_gold\[([^]]*)\]\.statistics\.(\w+)\.", r"\2[\1]."),
+    ("agreement", r"^classes\[([^]]*)\]\.(precision|recall|f1)\.", r"\2[\1]."),
+    ("agreement", r"^anchoring\.(\w+)\.", r"moved[\1]."),
     ("compare versions", r"^counts\.change\.", "change."),
     ("compare versions", r"^counts\.(\w+)$", r"\1.value"),
     ("compare versions", r"^changes\.(\w+)\.", r"\1_change."),
@@ -227,11 +242,20 @@ MOVED: Sequence[Known] = (
         r"(\[gpt-3\.5-turbo-0613\])?\.(low|high)$",
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
+    Known("stats", r"\.(method|unit)$", "rows have no method; the docs name it"),
 )
 
 GONE: Sequence[Known] = (
     Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
     Known("compare (versions|sources)", r"^exit_code$|^conclusion\[|^alone$", "it follows from the other values"),
+    Known("agreement", r"(^|\.)(method|unit|level|left_out\[.*)$", "rows have no method; the docs name it"),
+    Known("agreement", r"^(human|inconsistent|unusable)$", "these are options of the command"),
+    Known(
+        "agreement",
+        r"^(judge_versions|shortened|self_agreement|against_gold|rater_pairs|classes)\b",
+        "parts and about have it",
+    ),
+    Known("agreement", r"^slices\[[^]]*\]\.(name|weighted|alt_test)", "the slices have the names"),
     Known("compare (pairs|judges)", r"\.(method|unit|level)$", "rows have no method; the docs name it"),
     Known(
         "compare (pairs|judges)",
@@ -304,7 +328,7 @@ NOT_COMPARED = frozenset({"at", "last_seen", "retired_at"})
 ABOUT = (
     *("figure", "slice", "name", "title", "number", "judge", "judge_version", "of", "grade", "query_type"),
     *("by", "group", "period", "start", "day", "picked", "verdict", "is_later", "flag_id", "run", "measure"),
-    *("aspect", "kind", "threshold", "model", "person", "a", "b", "people"),
+    *("aspect", "kind", "threshold", "model", "person", "a", "b", "people", "first", "second", "category"),
 )
 
 COMMANDS = Path(__file__).with_suffix(".txt")

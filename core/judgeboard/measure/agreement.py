@@ -23,15 +23,16 @@ from judgeboard.measure.agreement_notes import (
 )
 from judgeboard.measure.agreement_result import (
     AgreementResult,
-    AgreementSlice,
     Statistics,
     answers_words,
     for_all,
     headline_name,
     judge_statistics,
-    measured_versions,
     of_raters,
     order_statistics,
+    pair_line,
+    part_of,
+    rows_of,
     slice_of,
     with_accuracy,
     with_alpha,
@@ -61,6 +62,7 @@ from judgeboard.measure.ratings import (
     unjudged_answers,
 )
 from judgeboard.measure.repeats import of_repeats
+from judgeboard.measure.result import About, Result, Row
 from judgeboard.measure.samples import LabelledAnswers, labelled_answers
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
@@ -72,7 +74,7 @@ from judgeboard.stats.arrays import BoolArray, no_ints
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
-from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
+from judgeboard.stats.rater_agreement import against_gold, overall_agreement, pairs_of_raters, self_agreement
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter
@@ -158,7 +160,7 @@ def agreement_of(
             result = _judges(choice, source)
         else:
             result = _JudgeFigures(choice, source, _judge_version(choice, source)).whole(of_slices)
-    return replace(result, where=choice.counted.where.as_dict())
+    return replace(result, about=replace(result.about, where=choice.counted.where.as_dict()))
 
 
 def every_judge(
@@ -202,29 +204,30 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
 def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
     rated = source.people()
     result = of_raters(choice, rated.ratings)
-    statistics, pairs = result.statistics, result.rater_pairs
+    statistics, pairs = result.statistics, pairs_of_raters(rated.ratings)
     if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
-        of_numbers = of_raters(choice, numbers.ratings)
-        statistics = _with_numbers(statistics, of_numbers.statistics)
-        known = {(each.first, each.second): each.statistics for each in of_numbers.rater_pairs}
+        statistics = _with_numbers(statistics, of_raters(choice, numbers.ratings).statistics)
+        known = {(each.first, each.second): each.statistics for each in pairs_of_raters(numbers.ratings)}
         pairs = tuple(
             replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
             for each in pairs
         )
     twice, gold = source.rated_twice(), source.gold(rated.ids)
-    slices = tuple(_slices_of_raters(choice, source, rated))
-    caveats = people_caveats(rated, statistics, picked=source.picked, luck=luck(slices, choice.by, "alpha"))
+    of_themselves = self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups)
+    with_gold = against_gold(rated.ratings, gold) if not np.isnan(gold).all() else ()
+    result = replace(result, rows=(*rows_of(result.n, statistics), *_slices_of_raters(choice, source, rated)))
+    caveats = people_caveats(rated, statistics, picked=source.picked, luck=luck(result, "alpha"))
     left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
         result,
+        about=replace(result.about, left_out={reason: n for reason, n in left_out.items() if n}),
         aspect=source.aspect,
         title="people",
-        left_out={reason: n for reason, n in left_out.items() if n},
-        statistics=statistics,
-        rater_pairs=pairs,
-        self_agreement=self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups),
-        against_gold=against_gold(rated.ratings, gold) if not np.isnan(gold).all() else (),
-        slices=slices,
+        parts=(
+            *part_of("rater_pairs", "raters", map(pair_line, pairs)),
+            *part_of("self_agreement", "person", ((each.first, each.n, each.statistics) for each in of_themselves)),
+            *part_of("against_gold", "person", ((each.name, each.n, each.statistics) for each in with_gold)),
+        ),
         caveats=tuple(caveats),
         next=(*_other_grades(source), *_other_grades_of_people(source, result.n)),
     )
@@ -256,25 +259,24 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
     result = of_raters(choice, rated.ratings)
-    slices = tuple(_slices_of_raters(choice, source, rated))
-    left_out = source.left_out_of_judges(versions, rated)
+    result = replace(result, rows=(*result.rows, *_slices_of_raters(choice, source, rated)))
+    titles = tuple(each.title for each in versions if each.title in rated.ratings.raters)
+    left_out = {reason: n for reason, n in source.left_out_of_judges(versions, rated).items() if n}
     return replace(
         result,
+        about=replace(result.about, judges=titles, left_out=left_out),
         aspect=source.aspect,
         title="judges",
-        judge_versions=measured_versions(each for each in versions if each.title in rated.ratings.raters),
-        left_out={reason: n for reason, n in left_out.items() if n},
-        slices=slices,
-        caveats=(*_correlated(source, combinations(versions, 2)), *luck(slices, choice.by, "alpha")),
+        caveats=(*_correlated(source, combinations(versions, 2)), *luck(result, "alpha")),
     )
 
 
-def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRatings) -> Iterator[AgreementSlice]:
+def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRatings) -> Iterator[Row]:
     if choice.by is not None:
         for name, inside in slices_of(source.connection, choice.unit, choice.by, rated.ids):
             ratings = rated.at(inside).ratings
             agreed = overall_agreement(ratings)
-            yield AgreementSlice(name, agreed.items, with_alpha(agreed, ratings.scale))
+            yield from rows_of(agreed.items, with_alpha(agreed, ratings.scale), name)
 
 
 class _JudgeFigures:
@@ -308,24 +310,37 @@ class _JudgeFigures:
     def whole(self, of_slices: Collection[str] | None) -> AgreementResult:
         """Return the figures with caveats; ``of_slices`` limits the statistics of slices."""
         result = self.result(of_slices)
-        choice, source, version, answers = self._choice, self._source, self._version, self._answers
+        source, version, answers = self._source, self._version, self._answers
         caveats = judge_caveats(
             self._of_pairs,
             self._compared,
             in_all=self._in_all,
             cut_at=None if answers is None else answers.source.cuts.words,
-            picked=no_ints() if result.graded else source.picked,
+            picked=no_ints() if self._graded else source.picked,
             judged_again=() if answers is None else judged_again(source.connection, version.id),
             correlated=_correlated(source, ((version, each) for each in source.versions)),
-            luck=luck(result.slices, choice.by, headline_name(self._compared.scale)),
+            luck=luck(result, headline_name(self._compared.scale)),
         )
         return replace(
             result,
-            anchoring={} if answers is None else answers.anchoring(version),
-            notices=labels_by_notice(answers.source) if answers is not None and answers.grade == "label" else (),
+            parts=(*result.parts, *self._reactions()),
             caveats=(*self._caveats_of_orders(), *caveats),
             next=(*self._next(result.unjudged), *_other_grades(source), *self._other_versions()),
         )
+
+    def _reactions(self) -> Iterator[Result]:
+        """Yield how people moved to the verdicts that they saw, and the labels of served answers by their notice."""
+        if self._answers is not None:
+            anchored = self._answers.anchoring(self._version)
+            yield from part_of(
+                "anchoring",
+                "grade",
+                ((grade, share.n, {"moved": share}) for grade, share in anchored.items()),
+                note("anchoring_means"),
+            )
+        if self._answers is not None and self._answers.grade == "label":
+            lines = ((name, bad.n, {"bad_answers": bad}) for name, bad in labels_by_notice(self._answers.source))
+            yield from part_of("notices", "notice", lines, note("notices_means"), note("notices_names"))
 
     def result(self, of_slices: Collection[str] | None) -> AgreementResult:
         """Return the figures without caveats."""
@@ -334,33 +349,42 @@ class _JudgeFigures:
         if self._answers is not None and self._only is None:
             unjudged = unjudged_answers(self._answers, self._version)
         alt_test, tests = self._stand_in_tests()
-        everybody, of_answers = choice.counted.reviewer_id is None, choice.unit == "responses"
+        everybody = choice.counted.reviewer_id is None
+        version, left_out = self._version, dict(self._compared.left_out)
+        if in_all is not None and in_all.hidden:
+            left_out = {"hidden": in_all.hidden} | left_out
+        graded = {f"graded_{name}": each for name, each in self._graded.items()}
+        answers = None if in_all is None else in_all.described
+        classes = (
+            (each.category, each.n, {"precision": each.precision, "recall": each.recall, "f1": each.f1})
+            for each in self._of_pairs.classes
+        )
         return AgreementResult(
+            about=About(
+                judges=(version.title,),
+                people=compared_with(self._human, combined_as(self._compared.scale)) if everybody else None,
+                grade=source.scale.grade,
+                by=choice.by,
+                unit=choice.things,
+                counts={} if in_all is None or in_all.ungraded is None else {"ungraded": in_all.ungraded},
+                left_out=left_out,
+            ),
+            headline=self._headline(),
+            rows=(
+                *rows_of(self._of_pairs.n, self._statistics() | graded, answers=answers),
+                *self._slices(of_slices),
+            ),
             of=choice.of,
             unit=choice.unit,
-            grade=source.scale.grade,
+            title=version.title,
             aspect=source.aspect,
-            human=self._human,
-            compared_with=compared_with(self._human, combined_as(self._compared.scale)) if everybody else None,
-            inconsistent=None if of_answers else choice.inconsistent,
-            unusable=None if of_answers else choice.unusable,
-            title=self._version.title,
-            judge_versions=measured_versions([self._version]),
-            headline=self._headline(),
-            n=self._of_pairs.n,
-            answers=None if in_all is None else in_all.described,
-            graded=self._graded,
             to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
-            ungraded=None if in_all is None else in_all.ungraded,
             unjudged=unjudged,
-            left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | self._compared.left_out,
-            statistics=self._statistics(),
             confusion=self._of_pairs.confusion,
-            classes=self._of_pairs.classes,
             calibration=self._calibration(),
             alt_test=alt_test,
-            by=choice.by,
-            slices=tuple(self._slices(tests, of_slices)),
+            alt_tests=tests,
+            parts=tuple(part_of("classes", "class", classes)),
         )
 
     def _statistics(self) -> Statistics:
@@ -377,9 +401,7 @@ class _JudgeFigures:
             return None
         return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
 
-    def _slices(
-        self, tests: Mapping[str, AlternativeAnnotatorTest], only: Collection[str] | None
-    ) -> Iterator[AgreementSlice]:
+    def _slices(self, only: Collection[str] | None) -> Iterator[Row]:
         """Yield the figures of each slice, for all its answers where their labels came by known chances."""
         by, source, loaded = self._choice.by, self._source, self._loaded
         if by is None:
@@ -402,9 +424,8 @@ class _JudgeFigures:
             elif of_pairs.n >= MIN_PAIRS and loaded is not None and self._answers is not None and name in versions:
                 of_version = weighted_labels(self._answers, versions[name])
                 in_all = None if of_version is None else in_all_answers(of_version)
-            part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-            in_orders = order_statistics(part.comparisons)
-            yield replace(part_of_all, statistics=part_of_all.statistics | in_orders)
+            yield from slice_of(name, of_pairs, in_all)
+            yield from (Row.of(figure, name, each) for figure, each in order_statistics(part.comparisons).items())
 
     def _stand_in_tests(self) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
         """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""

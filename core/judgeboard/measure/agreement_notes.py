@@ -1,14 +1,14 @@
 """The headline of figures of agreement, and the caveats beside it, the most serious first."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from shlex import quote
 
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.measure.agreement_result import AgreementSlice, Statistics, headline_name
+from judgeboard.measure.agreement_result import AgreementResult, Statistics, headline_name
 from judgeboard.measure.all_answers import WIDE, InAllAnswers
-from judgeboard.measure.choice import GRADES, By, Unit, sliced_by
+from judgeboard.measure.choice import GRADES, Unit, sliced_by
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import ItemRatings, PairSource, RatingPairs, column_of, grouping_of, is_given
 from judgeboard.stats.arrays import FloatArray, IntArray, among
@@ -206,13 +206,15 @@ def _few_of_rarer(grades: FloatArray, scale: Scale) -> Iterator[Note]:
         yield note("few_labels_of", label=str(rarest), n=int(counts.min()), labels=len(grades))
 
 
-def luck(slices: Sequence[AgreementSlice], by: By | None, statistic: str) -> Iterator[Note]:
+def luck(result: AgreementResult, statistic: str) -> Iterator[Note]:
     """Yield a note on the slice that is far from all others; without one, the probability of a difference by chance.
 
-    ``statistic`` is compared. The slices are ``by`` this field, by default the query type.
+    ``statistic`` is compared.
     """
-    noun = sliced_by(by or "query_type")
-    measured = {each.name: each.statistics[statistic] for each in slices if each.n >= MIN_PAIRS}
+    noun = sliced_by(result.about.by or "query_type")
+    measured = {
+        name: result.figure(statistic, name) for name in result.slices if result.figure("n", name).n >= MIN_PAIRS
+    }
     apart = far_from_others(measured)
     if apart is not None:
         yield note("slice_apart", slice=apart, slices=noun, figure=measured[apart])

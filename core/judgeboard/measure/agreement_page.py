@@ -1,7 +1,7 @@
 """The data of the agreement page: one judge version and grade, all versions on the same answers, flags, weeks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import attrgetter
 
@@ -11,19 +11,22 @@ from judgeboard.domain import Estimate
 from judgeboard.measure.agreement import agreement_of, weighted_labels
 from judgeboard.measure.agreement_notes import nothing_to_compare, other_grades
 from judgeboard.measure.agreement_result import (
+    COMPLEMENTS,
     AgreementResult,
-    AgreementSlice,
+    answers_words,
     headline_name,
     judge_statistics,
+    rows_of,
     slice_of,
-    with_accuracy,
 )
 from judgeboard.measure.all_answers import InAllAnswers, in_all_answers
 from judgeboard.measure.choice import AgreementChoice, By, GradeName
+from judgeboard.measure.notes import note
 from judgeboard.measure.periods import PeriodSums, start_of
 from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
+from judgeboard.measure.result import About, Result, Row
 from judgeboard.stats.arrays import IntArray, among
-from judgeboard.stats.estimates import MIN_PAIRS, measured
+from judgeboard.stats.estimates import MIN_PAIRS, complement, measured
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.pair_statistics import PairStatistics
@@ -52,30 +55,6 @@ def few_of_rarer(grade: str) -> str:
     if grade == "label":
         return f"people found fewer than {FEWEST_OF_RARER} bad or fewer than {FEWEST_OF_RARER} good answers"
     return f"people gave fewer than {FEWEST_OF_RARER} answers another grade than the most frequent one"
-
-
-@dataclass(frozen=True, slots=True)
-class SameAnswers:
-    """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
-
-    If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
-    ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
-    """
-
-    n: int
-    versions: tuple[AgreementSlice, ...]
-    pairs: tuple[RatingPairs, ...]
-    left_out: tuple[str, ...]
-    human: Human
-    answers: int | None = None
-
-    def whole(self) -> tuple[AgreementSlice, ...]:
-        """Return the versions with every statistic."""
-        whole = []
-        for each, pairs in zip(self.versions, self.pairs, strict=True):
-            plain = with_accuracy(judge_statistics(pairs, human=self.human))
-            whole.append(replace(each, statistics={name: each.statistics.get(name, plain[name]) for name in plain}))
-        return tuple(whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +92,7 @@ class AgreementDetails:
     if the page has a filter).
     """
 
-    same_answers: SameAnswers
+    same_answers: Result
     over_time: tuple[TimePoint, ...]
     without_time: int
     differing: WhyCounts | None
@@ -131,10 +110,9 @@ def agreement_page(
         result = AgreementResult(
             of="judge",
             unit="responses",
-            grade=grade,
+            about=About(grade=grade),
             headline=nothing_to_compare(source, None, grade),
-            n=0,
-            statistics={},
+            rows=rows_of(0, {}),
             next=tuple(other_grades(source.reviews, grade, source.counted.reviewer_id)),
         )
     else:
@@ -160,8 +138,12 @@ def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetai
 
 def same_answers(
     ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
-) -> SameAnswers:
-    """Return the agreement of judge versions on the answers that all of them judged.
+) -> Result:
+    """Return the agreement of judge versions, each a slice, on the answers that all of them judged.
+
+    The rows have the ``COMPARED_BY`` statistics and, for labels, the complements of sensitivity and specificity. If
+    labels came by known chances, they are for all ``answers`` that each version judged. ``about.counts`` has the number
+    of answers that each of them and people graded.
 
     The first version is included, then versions in the order of how many answers they share with it. A version with few
     verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
@@ -184,7 +166,7 @@ def same_answers(
     named = sorted(kept, key=by_name)
     shared_pairs = [pairs[version.id].at(among(pairs[version.id].response_ids, common)) for version in named]
     in_all = _in_all_of_each(ratings, named, len(common))
-    compared = []
+    rows: list[Row] = []
     for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
         if known is not None and (known.title, known.n) == (version.title, shown.n):
             plain = PairStatistics(
@@ -192,14 +174,21 @@ def same_answers(
             )
         else:
             plain = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
-        compared.append(slice_of(version.title, plain, of_all))
-    return SameAnswers(
-        len(common),
-        tuple(compared),
-        tuple(shared_pairs),
-        tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
-        ratings.human,
-        compared[0].answers if compared else None,
+        of_version = slice_of(version.title, plain, of_all)
+        rows += of_version
+        for name, complementary in COMPLEMENTS.items():
+            rows += (
+                Row.of(name, version.title, complement(each.estimate))
+                for each in of_version
+                if each.figure == complementary
+            )
+    too_few = [version.title for version in sorted(versions, key=by_name) if version not in kept]
+    headline = answers_words(len(common), next((row.n for row in rows if row.figure == "answers"), None))
+    return Result(
+        about=About(judges=tuple(each.title for each in named), grade=ratings.grade, by="judge_version"),
+        headline=note("same_answers", answers=headline),
+        rows=tuple(rows),
+        caveats=(note("versions_left_out", versions=too_few),) if too_few else (),
     )
 
 

@@ -1,174 +1,133 @@
 """The result of measuring agreement: its type and its statistics."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.all_answers import InAllAnswers, ToLabel
-from judgeboard.measure.choice import AgreementChoice, By, Of, Unit
+from judgeboard.measure.choice import AgreementChoice, Of, Unit
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.ratings import Comparisons, NoticeLabels, RatingPairs, UnjudgedAnswers, grouping_of
+from judgeboard.measure.ratings import Comparisons, RatingPairs, UnjudgedAnswers, grouping_of
+from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.words import LEFT_OUT
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, complement
 from judgeboard.stats.intervals import RESAMPLES
-from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics, Pairs, PairStatistics, statistics_of
+from judgeboard.stats.pair_statistics import STATISTICS, Pairs, PairStatistics, statistics_of
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
-    RaterAgainstGold,
     RaterPair,
     overall_agreement,
     pairs_of_raters,
 )
 from judgeboard.stats.rates import STATISTICS_OF_ALL
 from judgeboard.stats.ratings import Human, Ratings, Scale
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
 Statistics = dict[str, Estimate]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredVersion:
-    """A judge version whose agreement was measured."""
-
-    title: str
-    fingerprint: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementSlice:
-    """Agreement on the ``n`` items of one slice; ``alt_test`` is corrected for the tests in all slices.
-
-    If labels came by known chances, the figures are for all ``answers`` of the slice, and ``n`` counts these labels.
-    Otherwise ``answers`` is None. If the figures weight the labels, they are ``weighted``.
-    """
-
-    name: str
-    n: int
-    statistics: Statistics
-    alt_test: AlternativeAnnotatorTest | None = None
-    answers: int | None = None
-    weighted: bool = False
-
-    @property
-    def shown(self) -> Statistics:
-        """The statistics for tables and charts of slices: those in `not_shown` have a reason, but no value."""
-        hidden = self.not_shown
-        return {
-            name: replace(each, value=None, reason=hidden[name]) if name in hidden else each
-            for name, each in self.statistics.items()
-        }
-
-    @property
-    def not_shown(self) -> dict[str, str]:
-        """The weighted statistics without a value or an interval, with the reason.
-
-        A few labels may stand for most answers. Beside a large n, the value would look certain.
-        """
-        if not self.weighted:
-            return {}
-        return {
-            name: (each.reason or "no interval").removeprefix("no interval: ")
-            for name, each in self.statistics.items()
-            if name in STATISTICS_OF_ALL and each.low is None
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Shortened:
-    """A shortened list of ``lines`` lines: how many are left out, and the range of a statistic over all lines."""
-
-    lines: int
-    left_out: int
-    statistic: str | None = None
-    lowest: float | None = None
-    median: float | None = None
-    highest: float | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementResult:
+class AgreementResult(Result):
     """Agreement of people, of a judge with people, of judges, or of a judge with itself. JSON has the same fields.
 
-    ``title`` names who was measured, and ``where`` is the filter of answers or pairs (empty: all). ``n`` is the number
-    of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason. Where
-    people's labels came by known chances, the figures are for all ``answers`` with a verdict (otherwise None). If not
-    all of them are graded, ``graded`` has the weighted figures on the graded answers alone, and each other statistic is
-    about these. ``to_label`` says what to label for figures of all answers, None if nothing is missing. ``ungraded``
-    counts the answers with a verdict that nobody has reviewed (None: not known).
-    ``unjudged`` are graded answers that the judge has to judge first, None if people have to grade more.
-    ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
-    the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
-    ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
-    ``anchoring`` is how far people moved to the judge's verdicts after they saw them, by grade. ``notices`` has the
-    labels of people on served answers, by the notice that the reader saw.
+    ``title`` names who was measured. The row ``n`` is the number of items (of grades, if people are stacked) behind the
+    statistics of a slice. Where people's labels came by known chances, the statistics are for all ``answers`` with a
+    verdict (otherwise there is no such row). If not all of them are graded, rows ``graded_…`` have the weighted figures
+    on the graded answers alone, and each other statistic is about these. ``to_label`` says what to label for figures of
+    all answers, None if nothing is missing. ``unjudged`` are graded answers that the judge has to judge first, None if
+    people have to grade more. ``about.counts`` has the ``ungraded`` answers with a verdict that nobody has reviewed.
+    ``alt_tests`` are corrected for the tests in all slices. ``parts`` are further results, such as every two raters.
     """
 
     of: Of
     unit: Unit
-    grade: str
-    aspect: str | None = None
-    human: Human | None = None
-    compared_with: str | None = None
-    inconsistent: InconsistentAs | None = None
-    unusable: UnusableAs | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
-    judge_versions: tuple[MeasuredVersion, ...] = ()
-    headline: Note
-    n: int
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    statistics: Statistics
-    answers: int | None = None
-    graded: Statistics = field(default_factory=dict)
+    aspect: str | None = None
     to_label: ToLabel | None = None
-    ungraded: int | None = None
     unjudged: UnjudgedAnswers | None = None
-    rater_pairs: tuple[RaterPair, ...] = ()
-    self_agreement: tuple[RaterPair, ...] = ()
-    against_gold: tuple[RaterAgainstGold, ...] = ()
-    shortened: Mapping[str, Shortened] = field(default_factory=dict)
     confusion: Confusion | None = None
-    classes: tuple[ClassStatistics, ...] = ()
     calibration: tuple[Tenth, ...] | None = None
     alt_test: AlternativeAnnotatorTest | None = None
-    by: By | None = None
-    slices: tuple[AgreementSlice, ...] = ()
-    anchoring: Mapping[str, Estimate] = field(default_factory=dict)
-    notices: tuple[NoticeLabels, ...] = ()
-    caveats: tuple[Note, ...] = ()
-    next: tuple[Note, ...] = ()
+    alt_tests: Mapping[str, AlternativeAnnotatorTest] = field(default_factory=dict)
+    parts: tuple[Result, ...] = ()
 
     @property
-    def whole(self) -> AgreementSlice:
-        """All items as a slice, to stand beside the slices."""
-        return AgreementSlice("All", self.n, self.statistics, answers=self.answers, weighted=bool(self.graded))
+    def n(self) -> int:
+        """The number of items behind the statistics."""
+        return self.figure("n").n
 
     @property
-    def hidden(self) -> int:
-        """The number of answers that are hidden from the viewer, and so few that the figures leave them out."""
-        return self.left_out.get("hidden", 0)
+    def answers(self) -> int | None:
+        """The number of answers that the statistics describe; None: the graded ones alone."""
+        return self.figure("answers").n if self.has("answers") else None
+
+    @property
+    def statistics(self) -> Statistics:
+        """The statistics of all items."""
+        return statistics_of_slice(self, ALL)
+
+    @property
+    def graded(self) -> Statistics:
+        """The weighted statistics on the graded answers alone."""
+        names = {f"graded_{name}": name for name in STATISTICS}
+        return {names[row.figure]: row.estimate for row in self.rows if row.figure in names}
 
     @property
     def is_of_graded(self) -> bool:
         """Whether other statistics than those of all answers describe the graded answers alone."""
         return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
 
-    @property
-    def sentence(self) -> str:
-        """The headline in words."""
-        return self.headline.text
+    def part(self, code: str) -> Result | None:
+        """Return the part with this code, if there is one."""
+        return next((each for each in self.parts if each.headline.code == code), None)
 
-    @property
-    def left_out_sentence(self) -> str | None:
-        """What was left out: "Left out: people tied (3)."."""
-        return left_out_sentence(self.left_out)
+
+def statistics_of_slice(result: Result, slice_: str | None) -> Statistics:
+    """Return the statistics of a slice by name."""
+    return {row.figure: row.estimate for row in result.rows if row.slice == slice_ and row.figure in STATISTICS}
+
+
+def shown_rows(result: Result) -> tuple[Row, ...]:
+    """Return the rows for tables and charts of slices: a weighted statistic without an interval has no value.
+
+    A few labels may stand for most answers. Beside a large n, the value would look certain.
+    """
+    of_all = {row.slice for row in result.rows if row.figure == "answers"}
+    return tuple(
+        replace(row, value=None, reason=(row.reason or "no interval").removeprefix("no interval: "))
+        if row.low is None and row.slice in of_all and row.figure in STATISTICS_OF_ALL
+        else row
+        for row in result.rows
+    )
+
+
+def rows_of(
+    n: int, statistics: Mapping[str, Estimate], slice_: str | None = ALL, answers: int | None = None
+) -> tuple[Row, ...]:
+    """Return the statistics of a slice as rows; ``n`` items are behind them, and they describe all ``answers``."""
+    counts = {"n": n} | ({} if answers is None else {"answers": answers})
+    return (
+        *(Row(name, slice_, count, None, None, count, None) for name, count in counts.items()),
+        *(Row.of(name, slice_, each) for name, each in statistics.items()),
+    )
+
+
+def part_of(
+    code: str, by: str, lines: Iterable[tuple[str, int, Mapping[str, Estimate]]], *caveats: Note
+) -> Iterator[Result]:
+    """Yield a part of a result if it has ``lines``: the name of a slice, its number of items, and its figures."""
+    rows = tuple(row for name, n, figures in lines for row in rows_of(n, figures, name))
+    if rows:
+        yield Result(about=About(by=by), headline=note(code), rows=rows, caveats=caveats)
+
+
+def pair_name(first: str, second: str) -> str:
+    """Return the name of the slice of two raters."""
+    return f"{first} / {second}"
 
 
 def answers_words(n: int, answers: int | None, thing: str = "graded answer") -> str:
@@ -193,14 +152,14 @@ def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
     A statistic with two names is shown once.
     """
     shown = dict(statistics)
-    for name, complementary in (("missed", "sensitivity"), ("false_alarms", "specificity")):
+    for name, complementary in COMPLEMENTS.items():
         if complementary in shown:
             shown[name] = complement(shown.pop(complementary))
     alpha = shown.get("alpha")
     return {
         name: shown[name]
         for name in STATISTICS
-        if name in shown and name != "accuracy" and (name == "alpha" or shown[name] is not alpha)
+        if name in shown and name != "accuracy" and (name == "alpha" or shown[name] != alpha)
     }
 
 
@@ -259,21 +218,15 @@ def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[Pair
     return of_all, with_accuracy(replace(of_pairs, estimates=graded))
 
 
-def slice_of(
-    name: str,
-    of_pairs: PairStatistics,
-    in_all: InAllAnswers | None,
-    test: AlternativeAnnotatorTest | None = None,
-) -> AgreementSlice:
-    """Return the slice with its statistics of all answers, if they are known.
+def slice_of(name: str, of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[Row, ...]:
+    """Return the rows of a slice, with its statistics of all answers, if they are known.
 
     If a part has too few labels, they have no value: figures of the graded answers would stand beside those of all.
     """
     if in_all is None or not (in_all.is_weighted or in_all.lacks_labels):
         described = None if in_all is None else in_all.described
-        return AgreementSlice(name, of_pairs.n, with_accuracy(of_pairs), test, described)
-    statistics = with_accuracy(_replaced(of_pairs, in_all))
-    return AgreementSlice(name, in_all.labels, statistics, test, in_all.answers, weighted=True)
+        return rows_of(of_pairs.n, with_accuracy(of_pairs), name, described)
+    return rows_of(in_all.labels, with_accuracy(_replaced(of_pairs, in_all)), name, in_all.answers)
 
 
 def _replaced(of_pairs: PairStatistics, in_all: InAllAnswers) -> PairStatistics:
@@ -281,6 +234,9 @@ def _replaced(of_pairs: PairStatistics, in_all: InAllAnswers) -> PairStatistics:
     of_all = {name: in_all.statistics.get(name, each) for name, each in of_pairs.estimates.items()}
     return replace(of_pairs, estimates=of_all)
 
+
+COMPLEMENTS = {"missed": "sensitivity", "false_alarms": "specificity"}
+"""The shares of errors that pages show, and the statistics whose complements they are."""
 
 HEADLINES = ("weighted_kappa", "kappa", "spearman")
 """The statistics of `headline_name`. Of those that a result has, the first is that of its scale."""
@@ -314,13 +270,16 @@ def of_raters(choice: AgreementChoice, ratings: Ratings, more: Statistics | None
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,
-        grade=ratings.scale.grade,
+        about=About(grade=ratings.scale.grade, by=choice.by, unit=choice.things),
         headline=raters_headline(agreed.items, statistics, choice.of),
-        n=agreed.items,
-        statistics=statistics,
-        rater_pairs=pairs,
-        by=choice.by,
+        rows=rows_of(agreed.items, statistics),
+        parts=tuple(part_of("rater_pairs", "raters", map(pair_line, pairs))),
     )
+
+
+def pair_line(pair: RaterPair) -> tuple[str, int, Statistics]:
+    """Return two raters as a line of a part."""
+    return pair_name(pair.first, pair.second), pair.n, pair.statistics
 
 
 def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
@@ -329,32 +288,24 @@ def with_alpha(agreed: OverallAgreement, scale: Scale) -> Statistics:
     return {"alpha": agreed.estimates["alpha_nominal" if unordered else "alpha_interval"], **agreed.estimates}
 
 
-def measured_versions(versions: Iterable[StoredVersion]) -> tuple[MeasuredVersion, ...]:
-    """Return the titles and fingerprints of judge versions."""
-    return tuple(MeasuredVersion(each.title, each.fingerprint) for each in versions)
-
-
 MOST_LINES = 50
-_LISTS = ("rater_pairs", "self_agreement", "against_gold")
 
 
 def shortened(result: AgreementResult, most: int = MOST_LINES) -> AgreementResult:
-    """Return the result with at most ``most`` lines in each list of raters: those with the most items."""
-    lists: dict[str, Any] = {}
-    cut: dict[str, Shortened] = {}
-    for name in _LISTS:
-        lines = getattr(result, name)
-        if len(lines) > most:
-            kept = sorted(sorted(range(len(lines)), key=lambda place: (-lines[place].n, place))[:most])
-            lists[name] = tuple(lines[place] for place in kept)
-            cut[name] = _summary(lines, len(lines) - most)
-    return replace(result, shortened=cut, **lists) if cut else result
+    """Return the result with at most ``most`` lines in each part: those with the most items."""
+    return replace(result, parts=tuple(_shortened(each, most) for each in result.parts))
 
 
-def _summary(lines: Sequence[Any], left_out: int) -> Shortened:
+def _shortened(part: Result, most: int) -> Result:
+    sizes = {name: part.figure("n", name).n for name in part.slices}
+    if len(sizes) <= most:
+        return part
+    kept = set(sorted(sizes, key=lambda name: -sizes[name])[:most])
+    caveats = [note("shortened", n=most, lines=len(sizes))]
     for name in HEADLINES:
-        values = [each.statistics[name].value for each in lines if name in each.statistics]
-        known = sorted(value for value in values if value is not None)
+        known = sorted(row.value for row in part.rows if row.figure == name and row.value is not None)
         if known:
-            return Shortened(len(lines), left_out, name, known[0], median(known), known[-1])
-    return Shortened(len(lines), left_out)
+            caveats.append(note("range", lowest=known[0], median=median(known), highest=known[-1]))
+            break
+    rows = tuple(row for row in part.rows if row.slice in kept)
+    return replace(part, rows=rows, caveats=(*part.caveats, *caveats))

@@ -572,17 +572,8 @@ def _levels(written: str) -> tuple[int, ...] | None:
     return levels if whole and 2 < len(levels) <= _MOST_LEVELS else None
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeLabels:
-    """How many of the labelled answers with a notice are bad; ``query_type`` None means all query types."""
-
-    notice: str
-    query_type: str | None
-    bad: Estimate
-
-
-def labels_by_notice(source: PairSource) -> tuple[NoticeLabels, ...]:
-    """Return the share of bad answers among those that people labelled, by notice and query type.
+def labels_by_notice(source: PairSource) -> tuple[tuple[str, Estimate], ...]:
+    """Return the share of bad answers among those that people labelled, by notice ("full"), and its query types.
 
     The levels have the order of `Level`; each has a line for all query types first, if it has several. Answers that
     `serve_answer` did not return, or that have no notice, do not count.
@@ -595,16 +586,15 @@ def labels_by_notice(source: PairSource) -> tuple[NoticeLabels, ...]:
     groups = served.evidence_groups
     notices, types = (np.array(each.names, dtype=np.str_)[each.codes] for each in (served.notices, served.query_types))
 
-    def line(level: str, query_type: str | None, rows: BoolArray) -> NoticeLabels:
-        return NoticeLabels(level, query_type, share(bad[rows], groups[rows]))
-
-    lines: list[NoticeLabels] = []
+    lines: list[tuple[str, Estimate]] = []
     for level in Level:
         of_level = notices == level.value
         names = sorted(set(types[of_level].tolist()))
         if len(names) > 1:
-            lines.append(line(level.value, None, of_level))
-        lines += (line(level.value, name, of_level & (types == name)) for name in names)
+            lines.append((level.value, share(bad[of_level], groups[of_level])))
+        for name in names:
+            rows = of_level & (types == name)
+            lines.append((f"{level.value}, {name}", share(bad[rows], groups[rows])))
     return tuple(lines)
 
 

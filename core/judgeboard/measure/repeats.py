@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.agreement_result import AgreementResult, Statistics, measured_versions, of_raters
+from judgeboard.measure.agreement_result import AgreementResult, Statistics, of_raters
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import RESAMPLED
@@ -144,10 +144,13 @@ def _result(
     result = of_raters(choice, ratings, more)
     return replace(
         result,
+        about=replace(
+            result.about,
+            judges=tuple(each.title for each in versions),
+            left_out={reason: n for reason, n in left_out.items() if n},
+        ),
         aspect=aspect,
         title=title,
-        judge_versions=measured_versions(versions),
-        left_out={reason: n for reason, n in left_out.items() if n},
         caveats=notes,
     )
 

@@ -66,6 +66,7 @@ FIGURES: dict[str, Column] = {
     "sensitivity_change": Column("Recall of bad answers, change", "change"),
     "specificity_change": Column("Specificity, change", "change"),
     "unusable": Column("Unusable verdicts", "count"),
+    "moved": Column("Moved", "share estimate"),
     "detectable": Column("Smallest detectable change", "points"),
     "mean_detectable": Column("Smallest detectable change", "estimate"),
     **{
@@ -347,6 +348,19 @@ WORDS: dict[str, str] = {
     "epsilon": "With ε = {epsilon:g}, the judge may be nearer to other people {fewer:g} % less often than a person.",
     # What figures do not count or show
     "left_out": "Left out: {reasons:list}.",
+    "same_answers": "Judge versions on {answers}",
+    "versions_left_out": "Left out, because they have too few common answers: {versions:list}.",
+    # Parts of agreement
+    "rater_pairs": "Pair by pair",
+    "self_agreement": "People with themselves",
+    "against_gold": "People and gold labels",
+    "classes": "Each class",
+    "anchoring": "People after they saw the judge",
+    "anchoring_means": "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",
+    "notices": "Bad answers by the notice that readers saw",
+    "notices_means": "If many answers without a notice are bad, 0.8 is too low; if few with a warning are bad, it is "
+    "too high. The same holds for 0.6 and the disclaimer. Flagged answers are labelled more often.",
+    "notices_names": "full: no notice; unmeasured: no groundedness, no notice; unchecked: not judged, a disclaimer.",
     "shortened": "{n:,} of {lines:,} lines are listed: those with the most items. To list all, add --full.",
     "range": "All lines: lowest {lowest:.2}, median {median:.2}, highest {highest:.2}.",
     # Health of a judge: each check's finding, with its figure beside it, and why it has none

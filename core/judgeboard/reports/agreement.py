@@ -12,28 +12,29 @@ from sqlalchemy import Connection
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Table, text_lines, to_html, to_json
-from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import (
     AgreementResult,
-    AgreementSlice,
     Statistics,
     answers_words,
+    left_out_sentence,
     left_out_words,
+    shown_rows,
     shown_statistics,
+    statistics_of_slice,
 )
 from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName, Of
 from judgeboard.measure.fields import FieldAgreement
 from judgeboard.measure.notes import note
-from judgeboard.measure.ratings import NoticeLabels
 from judgeboard.measure.reliance import Reliance, reliance, reliance_of, stand_in_note
+from judgeboard.measure.result import Result
+from judgeboard.measure.words import FIGURES
 from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, interval, p_words, percent, percent_interval, two_decimals
-from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
-from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.filters import conditions_of, filter_sentence, from_dict
 
 OF_NAMES: dict[Of, str] = {
@@ -44,33 +45,15 @@ OF_NAMES: dict[Of, str] = {
 }
 TITLES = {
     "confusion": "Where they differ",
-    "classes": "Each class",
     "calibration": "Calibration",
     "alt_test": "May the judge replace a person?",
-    "rater_pairs": "Pair by pair",
-    "self_agreement": "People with themselves",
-    "against_gold": "People and gold labels",
-    "anchoring": "People after they saw the judge",
-    "notices": "Bad answers by the notice that readers saw",
 }
 """The titles of the parts of a result, by the field that has the figures."""
 
-ANCHORING_WORDS = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
-NOTICES_WORDS = (
-    "Labels of people on served answers. If many answers without a notice are bad, 0.8 is too low; if few with a "
-    "warning are bad, it is too high. The same holds for 0.6 and the disclaimer. Flagged answers are labelled more "
-    "often."
-)
-_NOTICES = {
-    Level.FULL: "none (groundedness 0.8 or more)",
-    Level.WARNING: "warning (0.6 to below 0.8)",
-    Level.DISCLAIMER: "disclaimer (below 0.6)",
-    Level.UNMEASURED: "none (no groundedness)",
-    Level.UNCHECKED: "disclaimer (not judged)",
-}
 ANSWERS = "Answers"
-NOT_SHOWN = "Not available"
-"""The titles of the columns that say which answers figures describe, and why a figure is missing."""
+"""The title of the column that says which answers figures describe."""
+PART_FIGURES = {"classes": ("precision", "recall", "f1"), "anchoring": ("moved",), "notices": ("bad_answers",)}
+"""The figures in the tables of parts; other parts have the leading statistics."""
 _STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e7eaf0);--quiet:light-dark(#5b6475,#9aa3b2);
 --line:light-dark(#d9dee7,#39414f);--bar:light-dark(#b7791f,#e0b25c);--page:light-dark(#fff,#14181f)}
@@ -156,31 +139,36 @@ def next_command(result: AgreementResult) -> str | None:
         return "judgeboard serve"
     if need is not None and (need.hidden or need.undecided or need.open_queue is not None):
         return need.command
-    if result.ungraded == 0:
+    if result.about.counts.get("ungraded") == 0:
         return None
     words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]
-    if result.grade != "label":
-        words += ["--grades", result.grade]
+    if result.about.grade != "label":
+        words += ["--grades", result.about.grade]
     if result.of == "people":
         words += ["--needed", "2"]
-    words += [word for condition in conditions_of(from_dict(dict(result.where))) for word in ("--where", condition)]
+    words += [
+        word for condition in conditions_of(from_dict(dict(result.about.where))) for word in ("--where", condition)
+    ]
     return shlex.join(words)
 
 
 def figures_table(statistics: Statistics) -> Table:
     """Return every statistic with its value, interval and n."""
     columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"))
-    columns += (Column("Method", width=300),)
     return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 
-def figures_file(grade: str, parts: Iterable[tuple[str, str, Statistics]]) -> Table:
-    """Return every statistic as plain numbers, for a file; ``parts`` have a judge version and a slice."""
+def figures_file(results: Iterable[Result]) -> Table:
+    """Return every figure as plain numbers, for a file."""
     names = ("Judge version", "Grade", "Slice", "Figure")
     rows = (
-        (judge, grade, part, STATISTICS[name].name, each.value, each.low, each.high, each.n, each.reason)
-        for judge, part, statistics in parts
-        for name, each in shown_statistics(statistics).items()
+        (
+            *(", ".join(result.about.judges), result.about.grade, row.slice or "all", FIGURES[row.figure].title),
+            *(row.value, row.low, row.high, row.n, row.reason),
+        )
+        for result in results
+        for row in result.rows
+        if row.figure in FIGURES
     )
     numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("n", "count"), Column("Reason"))
     return Table((*map(Column, names), *numbers), tuple(rows))
@@ -225,7 +213,7 @@ def fields_table(fields: Sequence[FieldAgreement]) -> Table:
             raters = f"{judge} vs. people"
             figures += [(raters, STATISTICS[name].name, name, estimate) for name, estimate in _leading(statistics)]
         for raters, title, name, estimate in figures:
-            _, value, bounds, _, _ = _figure_row(name, estimate)
+            _, value, bounds, _ = _figure_row(name, estimate)
             rows.append((each.field, raters, each.n if raters == "people" else estimate.n, title, value, bounds))
     return Table(columns, tuple(rows))
 
@@ -241,36 +229,14 @@ def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
     return [(name, statistics[name]) for name in leading_statistics() if name in statistics]
 
 
-def slices_table(by: str, slices: Sequence[AgreementSlice], only: Sequence[str] = ()) -> Table:
-    """Return the leading statistics of slices, or ``only`` these, with the reason why some are not shown."""
-    rows = [
-        (
-            (part.name, answers_words(part.n, part.answers)),
-            part.n,
-            {name: None if name in part.not_shown else each for name, each in part.statistics.items()},
-        )
-        for part in slices
-    ]
-    table = statistics_table((by, ANSWERS), rows, only)
-    reasons = (next(iter(part.not_shown.values()), None) for part in slices)
-    lines = tuple((*line, reason) for line, reason in zip(table.rows, reasons, strict=True))
-    table = Table((*table.columns, Column(NOT_SHOWN)), lines).without_empty({NOT_SHOWN})
-    has_whole = any(each.answers is not None for each in slices)
-    return table if has_whole else table.without({ANSWERS})
+def slices_table(result: AgreementResult, only: Sequence[str] = ()) -> Table:
+    """Return the leading statistics of slices, or ``only`` these; a cell says why one is not shown."""
+    return replace(result, rows=shown_rows(result)).table("answers", "n", *(only or leading_statistics()))
 
 
-def pairs_table(pairs: Sequence[RaterPair]) -> Table:
-    """Return the leading statistics of each pair of raters."""
-    return statistics_table(
-        ("First", "Second"), [((each.first, each.second), each.n, each.statistics) for each in pairs]
-    )
-
-
-def persons_table(people: Sequence[RaterPair | RaterAgainstGold]) -> Table:
-    """Return the leading statistics of people who rated twice, or who are compared with gold labels."""
-    names = [each.first if isinstance(each, RaterPair) else each.name for each in people]
-    rows = [((name,), each.n, each.statistics) for name, each in zip(names, people, strict=True)]
-    return statistics_table(("Person",), rows)
+def part_table(part: Result) -> Table:
+    """Return the figures of a part of a result."""
+    return part.table("n", *PART_FIGURES.get(part.headline.code, leading_statistics()))
 
 
 def confusion_table(confusion: Confusion) -> Table:
@@ -282,15 +248,6 @@ def confusion_table(confusion: Confusion) -> Table:
         for judge, count, share in zip(confusion.categories, counts, shares, strict=True)
     )
     return Table(columns, tuple(rows))
-
-
-def classes_table(classes: Sequence[ClassStatistics]) -> Table:
-    """Return precision, recall and F1 of each class."""
-    columns = (
-        *(Column("Class"), Column("n", "count")),
-        *(Column(name, "share estimate") for name in ("Precision", "Recall", "F1")),
-    )
-    return Table(columns, tuple((each.category, each.n, each.precision, each.recall, each.f1) for each in classes))
 
 
 def calibration_table(tenths: Sequence[Tenth]) -> Table:
@@ -330,39 +287,22 @@ def stand_in_words(test: AlternativeAnnotatorTest, allowed: Reliance) -> Iterato
         yield left_out
 
 
-def anchoring_table(anchoring: Mapping[str, Estimate]) -> Table:
-    """Return how far people moved towards the judge's grade, by grade."""
-    columns = (Column("Grade"), Column("n", "count"), Column("Moved", "share estimate"))
-    return Table(columns, tuple((grade, share.n, share) for grade, share in anchoring.items()))
-
-
-def notices_table(notices: Sequence[NoticeLabels]) -> Table:
-    """Return the share of bad answers by the notice that readers saw and by query type."""
-    columns = (
-        Column("Notice"),
-        Column("Query type"),
-        Column("Labels", "count"),
-        Column("Bad answers", "share estimate"),
-    )
-    rows = ((_NOTICES[Level(each.notice)], each.query_type or "all", each.bad.n, each.bad) for each in notices)
-    return Table(columns, tuple(rows))
-
-
 def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     """Yield the report of a result: tables, and texts with their kind (h2, h3, p, note, quiet)."""
-    what = result.grade if result.aspect is None else f"{result.grade} on {result.aspect}"
+    about = result.about
+    what = about.grade if result.aspect is None else f"{about.grade} on {result.aspect}"
     name = result.title if result.of in {"judge", "repeats"} else ""
     yield "h2", " · ".join(filter(None, (OF_NAMES[result.of], name, what)))
     yield "p", result.sentence
-    if result.where:
-        yield "quiet", filter_sentence(from_dict(dict(result.where)))
-    if result.compared_with is not None:
-        yield "quiet", f"Compared with: {result.compared_with}."
+    if about.where:
+        yield "quiet", filter_sentence(from_dict(dict(about.where)))
+    if about.people is not None:
+        yield "quiet", f"Compared with: {about.people}."
     for caveat in result.caveats:
         yield "note", caveat.text
     yield from (("quiet", each.text) for each in result.next)
-    if result.left_out_sentence is not None:
-        yield "quiet", result.left_out_sentence
+    if (left_out := left_out_sentence(about.left_out)) is not None:
+        yield "quiet", left_out
     of_all, alone = all_and_alone(result)
     if alone:
         yield "h3", answers_words(result.n, result.answers).capitalize()
@@ -383,16 +323,15 @@ def _by_slice(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     """Yield the table of the slices with its title, and the alternative annotator test of each slice."""
     if not result.slices:
         return
-    by = (result.by or "").replace("_", " ")
+    by = (result.about.by or "").replace("_", " ")
     yield "h3", f"By {by}"
-    yield slices_table(by.capitalize(), result.slices)
+    yield slices_table(result)
     rows = []
-    for part in result.slices:
-        if part.alt_test is not None:
-            # Only labels are weighted in slices. With other grades, a slice describes what the whole describes.
-            of_all = part.answers is not None or result.grade != "label"
-            allowed = min(reliance_of(result), reliance(part.statistics, of_all=of_all))
-            rows.append((part.name, stand_in_note(part.alt_test, allowed).text))
+    for name, test in result.alt_tests.items():
+        # Only labels are weighted in slices. With other grades, a slice describes what the whole describes.
+        of_all = result.has("answers", name) or result.about.grade != "label"
+        allowed = min(reliance_of(result), reliance(statistics_of_slice(result, name), of_all=of_all))
+        rows.append((name, stand_in_note(test, allowed).text))
     if rows:
         yield Table((Column(by.capitalize()), Column(TITLES["alt_test"])), tuple(rows))
 
@@ -403,29 +342,15 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     # A reader who looks at one table alone must see that it does not describe all answers.
     alone = f": {answers_words(result.n, None)}" if result.is_of_graded else ""
     yield f"{TITLES['confusion']}{alone}", (), None if confusion is None else confusion_table(confusion)
-    yield f"{TITLES['classes']}{alone}", (), classes_table(result.classes)
     yield f"{TITLES['calibration']}{alone}", (), None if calibration is None else calibration_table(calibration)
     yield (
         TITLES["alt_test"],
         () if test is None else stand_in_words(test, reliance_of(result)),
         None if test is None else stand_in_table(test),
     )
-    for name, table in (
-        ("rater_pairs", pairs_table(result.rater_pairs)),
-        ("self_agreement", persons_table(result.self_agreement)),
-        ("against_gold", persons_table(result.against_gold)),
-    ):
-        yield TITLES[name], _shortened_words(result, name), table
-    yield TITLES["anchoring"], (ANCHORING_WORDS,), anchoring_table(result.anchoring)
-    yield TITLES["notices"], (NOTICES_WORDS,), notices_table(result.notices)
-
-
-def _shortened_words(result: AgreementResult, name: str) -> Iterator[str]:
-    """Yield what is left out of a list, if it is shortened."""
-    if (cut := result.shortened.get(name)) is not None:
-        yield note("shortened", n=cut.lines - cut.left_out, lines=cut.lines).text
-        if cut.lowest is not None and cut.median is not None and cut.highest is not None:
-            yield note("range", lowest=cut.lowest, median=cut.median, highest=cut.highest).text
+    for part in result.parts:
+        of_graded = alone if part.headline.code == "classes" else ""
+        yield f"{part.sentence}{of_graded}", (each.text for each in part.caveats), part_table(part)
 
 
 def _html(part: Table | tuple[str, str]) -> str:
@@ -438,9 +363,8 @@ def _html(part: Table | tuple[str, str]) -> str:
 
 def _figure_row(name: str, estimate: Estimate) -> tuple[Any, ...]:
     if estimate.value is None:
-        return (STATISTICS[name].name, None, estimate.reason, estimate.n, None)
+        return (STATISTICS[name].name, None, estimate.reason, estimate.n)
     share = STATISTICS[name].share
     value = percent(estimate.value) if share else two_decimals(estimate.value)
     bounds = percent_interval(estimate) if share else interval(estimate)
-    method = "; ".join(filter(None, (estimate.method, estimate.unit and f"by {estimate.unit}")))
-    return (STATISTICS[name].name, value, bounds, estimate.n, method or estimate.reason)
+    return (STATISTICS[name].name, value, bounds or estimate.reason, estimate.n)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import to_html
-from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
+from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_rows, shown_statistics
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import COINCIDENCES, SHARES, news
 from judgeboard.measure.notes import Note
@@ -67,8 +67,8 @@ class LogSummary:
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
-    measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
-    judge = get_version(connection, measured[0].title).id if measured else primary_judge(connection)
+    measured = next((each.title for each in results if each.of == "judge" and each.unit == "responses"), None)
+    judge = get_version(connection, measured).id if measured else primary_judge(connection)
     low = trend(connection, measure="low_share", judge=judge)
     version, shares = judging_version(connection, judge if measured else None), corrected_trend(connection)
     return LogSummary(
@@ -105,13 +105,13 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
     if len(weeks) > 1:
         yield f"<h2>Share of answers below groundedness {log.low.threshold:g}, by week</h2>\n"
         yield _chart(weeks, connected=True)
-    slices = [result.whole, *result.slices]
+    rows = shown_rows(result)
     for name in ("agreement", "mean_absolute_difference", "alpha"):
-        drawn = [(each.name, each.shown[name]) for each in slices if name in each.statistics]
-        missing = [(each.name, each.not_shown[name]) for each in slices if name in each.not_shown]
-        has_values = any(estimate.value is not None for _, estimate in drawn)
-        if has_values or missing:
-            by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
+        drawn = [(row.slice or "All", row.estimate) for row in rows if row.figure == name]
+        missing = [(part, each.reason) for part, each in drawn if each.value is None]
+        has_values = len(missing) < len(drawn)
+        if drawn:
+            by = f" by {result.about.by.replace('_', ' ')}" if result.about.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
             yield _paragraph(f"All: {answers_words(result.n, result.answers)}.", "quiet")
             if has_values:

@@ -10,7 +10,7 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.agreement_result import HEADLINES, AgreementResult
+from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, statistics_of_slice
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import LEFT_OUT
@@ -235,12 +235,14 @@ def _flags(by_rule: dict[str, dict[str, int]], open_graded: int) -> FlagCounts:
 
 
 def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:
-    fingerprint = result.judge_versions[0].fingerprint
-    judge = next(version.name for version in versions if version.fingerprint == fingerprint)
+    version = next(each for each in versions if version_title(each.name, each.number) == result.title)
+    judge, fingerprint, about = version.name, version.fingerprint, result.about
     n = result.statistics["agreement"].n if result.graded else result.n
     leading = {name: result.graded[name] for name in leading_statistics() if name in result.graded}
     yield VersionAgreement(
-        judge, fingerprint, result.grade, None, n, result.statistics, result.answers, leading, result.left_out
+        judge, fingerprint, about.grade, None, n, result.statistics, result.answers, leading, about.left_out
     )
-    for part in result.slices:
-        yield VersionAgreement(judge, fingerprint, result.grade, part.name, part.n, part.statistics, part.answers, {})
+    for name in result.slices:
+        answers = result.figure("answers", name).n if result.has("answers", name) else None
+        n, statistics = result.figure("n", name).n, statistics_of_slice(result, name)
+        yield VersionAgreement(judge, fingerprint, about.grade, name, n, statistics, answers, {})

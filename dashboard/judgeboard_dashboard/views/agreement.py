@@ -14,24 +14,23 @@ from judgeboard.formats.output import Table, to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.measure.agreement import agreement_of, stand_in_test
 from judgeboard.measure.agreement_notes import compared_with
-from judgeboard.measure.agreement_page import AgreementPage, SameAnswers, agreement_details, agreement_page
-from judgeboard.measure.agreement_result import AgreementResult, answers_words
+from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
+from judgeboard.measure.agreement_result import AgreementResult, answers_words, left_out_sentence
 from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeName, Of
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import reliance_of, verdict
+from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version, scored_version
 from judgeboard.reports.agreement import (
-    NOTICES_WORDS,
     OF_NAMES,
     TITLES,
     all_and_alone,
-    classes_table,
     figures_file,
     figures_table,
     next_command,
-    notices_table,
+    part_table,
     report_page,
     report_results,
 )
@@ -323,26 +322,26 @@ def _first_caveat(result: AgreementResult) -> None:
 
 def _more_notes(result: AgreementResult) -> None:
     """List the other caveats, the next steps and what is left out."""
-    caption(*result.caveats[1:], *result.next, result.left_out_sentence)
+    caption(*result.caveats[1:], *result.next, left_out_sentence(result.about.left_out))
 
 
-def _versions(same: SameAnswers, filters: Filters) -> None:
-    grade = filters.grade
-    heading(f"Judge versions on {answers_words(same.n, same.answers)}" if same.versions else "Judge versions")
-    if not same.versions:
+def _versions(same: Result, filters: Filters) -> None:
+    if not same.rows:
+        heading("Judge versions")
         caption("Fewer than ten answers have a grade by people and a verdict of each judge version.")
         return
-    left_out = ", ".join(same.left_out)
+    heading(same.sentence)
+    of_all = any(row.figure == "answers" for row in same.rows)
     table(
-        versions_table(same, grade),
-        [_this_page(each.name, filters) for each in same.versions],
+        versions_table(same),
+        [_this_page(each, filters) for each in same.slices],
         key="versions",
         under=(
             "Click a row to see that version.",
-            None if same.answers is None else "n counts the labels behind the figures.",
-            f"Left out: too few common answers ({left_out})." if left_out else None,
+            "n counts the labels behind the figures." if of_all else None,
+            *(each.text for each in same.caveats),
         ),
-        csv=lambda: figures_file(grade, ((each.name, "all", each.statistics) for each in same.whole())),
+        csv=figures_file([same]),
     )
 
 
@@ -394,18 +393,13 @@ def _all_figures(figures: AgreementFigures) -> None:
         caption(f"{answers_words(figures.result.n, None)}:")
         rows = figures_table(alone)
         table(rows, [cell_rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
-    if classes := figures.result.classes:
-        rows = classes_table(classes)
-        table(rows, [cell_rows(figures.cell(people=each.category)) for each in classes], key="classes")
+    if (classes := figures.result.part("classes")) is not None:
+        table(part_table(classes), [cell_rows(figures.cell(people=each)) for each in classes.slices], key="classes")
 
 
 def _file_with_slices(choice: AgreementChoice) -> Table:
     with reading() as connection:
-        result = agreement_of(connection, choice)
-    parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
-    if result.graded:
-        parts.insert(1, (answers_words(result.n, None), result.graded))
-    return figures_file(result.grade, ((result.title, name, statistics) for name, statistics in parts))
+        return figures_file([agreement_of(connection, choice)])
 
 
 def _single_people(figures: AgreementFigures, differing: WhyCounts | None) -> None:
@@ -416,25 +410,22 @@ def _single_people(figures: AgreementFigures, differing: WhyCounts | None) -> No
         test = stand_in_test(connection, version, grade, epsilon, counted)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
     stand_in(test, reliance_of(figures.result), version.id, grade, people, counted)
-    after_they_saw(figures.result.anchoring, differing, version.id, counted.where)
+    after_they_saw(figures.result.part("anchoring"), differing, version.id, counted.where)
 
 
 def _notices_of_readers(figures: AgreementFigures) -> None:
     """Show how many served answers are bad according to people, if there are labels of any."""
-    if notices := figures.result.notices:
-        heading(TITLES["notices"])
+    if (notices := figures.result.part("notices")) is not None:
+        heading(notices.sentence)
         where = replace(figures.page.choice.counted.where, graded=True)
-        rows = [
-            responses(
-                replace(
-                    where,
-                    metadata=(*where.metadata, f"{SERVED}.{NOTICE}={each.notice}"),
-                    query_types=where.query_types if each.query_type is None else (each.query_type,),
-                )
-            )
-            for each in notices
-        ]
-        table(notices_table(notices), rows, key="notices", most=len(rows), under=(NOTICES_WORDS,))
+        rows = []
+        for name in notices.slices:
+            level, _, query_type = name.partition(", ")
+            metadata = (*where.metadata, f"{SERVED}.{NOTICE}={level}")
+            types = (query_type,) if query_type else where.query_types
+            rows.append(responses(replace(where, metadata=metadata, query_types=types)))
+        under = [each.text for each in notices.caveats]
+        table(part_table(notices), rows, key="notices", most=len(rows), under=under)
 
 
 with page():

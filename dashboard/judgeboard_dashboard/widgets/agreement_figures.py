@@ -3,40 +3,40 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, SameAnswers, TimePoint, few_of_rarer
+from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, TimePoint, few_of_rarer
 from judgeboard.measure.agreement_result import (
     AgreementResult,
-    AgreementSlice,
     answers_words,
     headline_name,
-    shown_statistics,
+    left_out_sentence,
+    pair_name,
+    shown_rows,
 )
 from judgeboard.measure.cells import ALL, Cell, Raters, cell_names
 from judgeboard.measure.choice import GRADES, SLICES, By, CountedGrades, GradeName
 from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.flag_worth import FlagsWorth
+from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import Reliance
+from judgeboard.measure.result import Result
 from judgeboard.reports.agreement import (
-    ANCHORING_WORDS,
     TITLES,
-    anchoring_table,
     calibration_table,
     confusion_table,
     figures_table,
-    pairs_table,
-    persons_table,
+    part_table,
     slices_table,
     stand_in_table,
     stand_in_words,
-    statistics_table,
 )
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
-from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
@@ -102,7 +102,7 @@ class AgreementFigures:
         leading = {
             name: self.result.statistics[name] for name in LEADING[self.page.grade] if name in self.result.statistics
         }
-        rows = figures_table(leading).without({"Method"})
+        rows = figures_table(leading)
         table(rows, [cell_rows(self.cell())] * len(rows.rows), key="leading")
 
     def confusion(self) -> None:
@@ -112,7 +112,7 @@ class AgreementFigures:
         if confusion is None:
             self._heat_map()
             return
-        compared_with = self.result.compared_with
+        compared_with = self.result.about.people
         figure(
             lambda: grid.confusion_chart(confusion),
             grid.CONFUSION_HEIGHT,
@@ -160,14 +160,14 @@ class AgreementFigures:
             instead(f"{STATISTICS[lead].name}: {self.result.statistics[lead].reason}.")
             return
         shown = _largest_slices(self.result)
-        others = len(self.result.slices) - len(shown) + 1
+        others = len(self.result.slices) - len(shown.slices)
         slices_figure(
             shown,
             lead,
             BY_NAMES.get(self.by, self.by),
             [
+                *(cell_rows(replace(self.cell(), by=self.by, slice=each)) for each in shown.slices),
                 cell_rows(self.cell()),
-                *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
             ],
             key=f"slices_{self.page.grade}_{self.by}",
             # A chart invites comparisons, which slices of chosen answers do not allow.
@@ -277,15 +277,16 @@ class AgreementFigures:
         )
 
 
-def _largest_slices(result: AgreementResult) -> list[AgreementSlice]:
-    largest = sorted(result.slices, key=lambda each: -each.n)[:MOST_SLICES]
-    return [result.whole, *largest]
+def _largest_slices(result: AgreementResult) -> AgreementResult:
+    largest = sorted(result.slices, key=lambda each: -result.figure("n", each).n)[:MOST_SLICES]
+    rows = [row for name in (*largest, None) for row in result.rows if row.slice == name]
+    return replace(result, rows=tuple(rows))
 
 
-def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
+def _no_line(result: AgreementResult, lead: str) -> str | None:
     """Return why a point has no line; None if all points have one."""
-    without = [each.shown[lead] for each in slices]
-    reasons = {each.reason or "" for each in without if each.value is not None and each.low is None}
+    without = [row for row in shown_rows(result) if row.figure == lead]
+    reasons = {row.reason or "" for row in without if row.value is not None and row.low is None}
     if not reasons:
         return None
     if all("label" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
@@ -294,7 +295,7 @@ def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
 
 
 def slices_figure(
-    slices: Sequence[AgreementSlice],
+    result: AgreementResult,
     lead: str,
     by: str,
     targets: Sequence[Rows | None],
@@ -305,29 +306,25 @@ def slices_figure(
 ) -> None:
     """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
     name = STATISTICS[lead].name
-    missing = unmeasured(0, "not available")
-    lines = [
-        Slice(each.name, each.statistics[lead].n, missing if lead in each.not_shown else each.statistics[lead])
-        for each in slices
-    ]
+    lines = [Slice(row.slice or "All", row.n, row.estimate) for row in shown_rows(result) if row.figure == lead]
     figure(
         lambda: whisker_chart(lines, f"{name}, 95 % interval"),
-        whisker_height(len(slices)),
-        slices_table(by, slices, (lead,)),
+        whisker_height(len(lines)),
+        slices_table(result, (lead,)),
         targets,
         key=key,
         says=f"{name} with 95 % interval by {by.lower()}",
         as_table=as_table,
         under=under,
-        drawn=tuple(f"{each.name}: {each.not_shown[lead]}." for each in slices if lead in each.not_shown),
+        drawn=tuple(f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None),
         listed=LISTED,
     )
 
 
-def versions_table(same: SameAnswers, grade: GradeName) -> Table:
+def versions_table(same: Result) -> Table:
     """Return the agreement of all judge versions on the same answers, one version per row."""
-    rows = [((each.name,), each.n, shown_statistics(each.statistics)) for each in same.versions]
-    return statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
+    grade: GradeName = next(each for each in GRADES if each == same.about.grade)
+    return same.table("n", *VERSION_STATISTICS[grade])
 
 
 _Flags = tuple[str, Estimate, int | None, int | None, float | None]
@@ -371,47 +368,33 @@ _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS
 def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades, *, as_tables: bool) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
-    target = partial(_target, grade=result.grade, counted=counted)
+    target = partial(_target, grade=result.about.grade, counted=counted)
+    of_two = {pair_name(*names): [ids[each] for each in names] for names in permutations(ids, 2)}
+    of_parts: dict[str, Callable[[str], Rows | None]] = {
+        "rater_pairs": lambda name: target(raters, *of_two.get(name, (None,))),
+        "self_agreement": lambda name: target("twice", ids.get(name)),
+        "against_gold": lambda name: target("gold", ids.get(name)),
+    }
     left, right = stacking_columns("raters", [1.1, 1])
     with left:
-        heading(TITLES["rater_pairs"])
-        if result.rater_pairs:
-            table(
-                pairs_table(result.rater_pairs),
-                [target(raters, ids.get(each.first), ids.get(each.second)) for each in result.rater_pairs],
-                key=f"raters_{result.of}",
-                under=("Click a row to open the answers that both rated.",) if raters else (),
-            )
-        else:
+        for part in result.parts:
+            code = part.headline.code
+            heading(part.sentence)
+            table(part_table(part), [of_parts[code](name) for name in part.slices], key=f"{code}_{result.of}")
+        if result.part("rater_pairs") is None:
             caption("No two of them rated the same answer.")
-        if result.self_agreement:
-            heading(TITLES["self_agreement"])
-            table(
-                persons_table(result.self_agreement),
-                [target("twice", ids.get(each.first)) for each in result.self_agreement],
-                key="raters_twice",
-                under=("Compares the first and the second grade of answers that a queue repeated.",),
-            )
-        if result.against_gold:
-            heading(TITLES["against_gold"])
-            table(
-                persons_table(result.against_gold),
-                [target("gold", ids.get(each.name)) for each in result.against_gold],
-                key="raters_gold",
-                under=("Click a row to open its answers.",),
-            )
     with right:
         heading("All together")
         figures = figures_table(result.statistics)
         targets = [target(raters)] * len(figures.rows)
-        table(figures, targets, key="raters_together", under=(result.left_out_sentence,))
+        table(figures, targets, key="raters_together", under=(left_out_sentence(result.about.left_out),))
         _slices(result, partial(target, raters), as_tables=as_tables)
 
 
 def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_tables: bool) -> None:
     if not result.slices:
         return
-    by = (result.by or "").replace("_", " ")
+    by = (result.about.by or "").replace("_", " ")
     heading(f"By {by}")
     alpha = result.statistics["alpha"]
     if alpha.value is None:
@@ -422,7 +405,7 @@ def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_t
         shown,
         "alpha",
         by.capitalize(),
-        [target(), *(target(by=result.by, part=each.name) for each in shown[1:])],
+        [*(target(by=result.about.by, part=each) for each in shown.slices), target()],
         key=f"raters_slices_{result.of}",
         as_table=as_tables,
         under=(CHANCE,),
@@ -471,17 +454,15 @@ def stand_in(
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
 
-def after_they_saw(
-    anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int, where: RowFilter
-) -> None:
+def after_they_saw(part: Result | None, differing: WhyCounts | None, version_id: int, where: RowFilter) -> None:
     """Show how far people moved to the judge after they saw it, and why they differ from it."""
-    heading(TITLES["anchoring"])
-    if anchoring:
+    heading(note("anchoring").text)
+    if part is not None:
         table(
-            anchoring_table(anchoring),
-            [_target("shown", version_id, grade=grade, counted=CountedGrades(where=where)) for grade in anchoring],
+            part_table(part),
+            [_target("shown", version_id, grade=grade, counted=CountedGrades(where=where)) for grade in part.slices],
             key="anchoring",
-            under=(ANCHORING_WORDS,),
+            under=[each.text for each in part.caveats],
         )
     else:
         caption(

@@ -66,7 +66,8 @@ def test_it_says_in_words_what_the_json_holds(graded: str, capsys: pytest.Captur
         "counts": [[9, 1], [0, 30]],
         "row_shares": [[0.9, 0.1], [0, 1]],
     }
-    assert (output["n"], output["left_out"], output["of"], output["by"]) == (40, {}, "judge", "query_type")
+    about, rows = output["about"], {row["figure"]: row for row in output["rows"] if row["slice"] is None}
+    assert (rows["n"]["value"], about["left_out"], output["of"], about["by"]) == (40, {}, "judge", "query_type")
     assert output["alt_test"]["epsilon"] == 0.1
     assert {"code", "text", "values"} == set(output["caveats"][0])
 
@@ -77,7 +78,9 @@ def test_people_are_said_pair_by_pair(graded: str, capsys: pytest.CaptureFixture
     assert suggested == f"next: judgeboard agreement --of people --db {graded} --report agreement.html\n"
     assert "Krippendorff's alpha: 1.00" in printed
     assert "Alpha, nominal" not in printed  # it is that one
-    assert any(line.split()[:3] in (["mara", "jon", "40"], ["jon", "mara", "40"]) for line in printed.splitlines())
+    assert any(
+        line.split()[:4] in (["mara", "/", "jon", "40"], ["jon", "/", "mara", "40"]) for line in printed.splitlines()
+    )
 
 
 def test_too_few_grades_are_said_once_with_the_command_that_gets_more(

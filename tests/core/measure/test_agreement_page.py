@@ -93,7 +93,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
         source = PairSource(connection, CountedGrades(human="majority"))
         shown = agreement_page(source)
     result = measure_agreement(log.store, human="majority")
-    assert shown.result.left_out == result.left_out == {"only_gold": 2}
+    assert shown.result.about.left_out == result.about.left_out == {"only_gold": 2}
 
 
 @on_sqlite
@@ -104,8 +104,8 @@ def test_versions_are_compared_on_the_same_answers_only(log: GradedLog) -> None:
     judged(log, second, ids[:30], wrong=3)
     judged(log, third, ids[:5], wrong=0)
     same = details(log, version_id=first.id).same_answers
-    assert (same.n, [(each.name, each.n) for each in same.versions]) == (30, [("rag v1", 30), ("rag v2", 30)])
-    assert same.left_out == ("nli v1",)
+    assert {each: same.figure("n", each).n for each in same.slices} == {"rag v1": 30, "rag v2": 30}
+    assert [each.values for each in same.caveats] == [{"versions": ["nli v1"]}]
 
 
 @on_sqlite
@@ -115,7 +115,8 @@ def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> N
         judged(log, log.version(name), judged_ids, wrong=4)
     judged(log, log.version("tiny"), ids[:10], wrong=1)
     same = details(log).same_answers
-    assert (same.n, len(same.versions), same.left_out) == (24, 6, ("tiny v1",))
+    assert (same.figure("n", "wide v1").n, len(same.slices)) == (24, 6)
+    assert [each.values for each in same.caveats] == [{"versions": ["tiny v1"]}]
 
 
 @on_sqlite
@@ -317,7 +318,7 @@ def test_ties_missing_verdicts_and_cut_scores_are_said(log: GradedLog) -> None:
     log.review_all(ids, "mara", label=GOOD)
     log.review(ids[0], "jon", label=BAD)
     shown = page(log)
-    assert shown.result.left_out == {"ties": 1, "without_verdict": 2}
+    assert shown.result.about.left_out == {"ties": 1, "without_verdict": 2}
     assert values(shown, "cut") == {"n": 11, "cut": "0.5"}
 
 

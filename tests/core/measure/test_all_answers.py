@@ -12,7 +12,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import FlagState
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
-from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.measure.agreement_result import AgreementResult, shown_rows
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import Reliance, reliance_of, verdict
@@ -121,7 +121,8 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert next_command(result) == "judgeboard queue create sample --plan rate --n 60"
     assert "\nAll 240 judged answers" not in list(result_lines(result))
     by_version = measure_agreement(sqlite_log.store, by="judge_version")
-    assert [(each.answers, each.statistics["kappa"].value) for each in by_version.slices] == [(240, None)]
+    (version,) = by_version.slices
+    assert (by_version.figure("answers", version).n, by_version.figure("kappa", version).value) == (240, None)
     rate = measure_rate(sqlite_log.store)
     assert {rate.figure(name).value for name in OF_JUDGE} == {None}
     lines = list(rate_lines(rate))
@@ -137,8 +138,7 @@ def rate_and_agreement_agree(log: GradedLog) -> None:
         graded = (result.graded or result.statistics)[name]
         assert Row.of(name, "all", rate.figure(f"graded_{name}")) == Row.of(name, "all", graded)
         for part in result.slices:
-            of_part = rate.figure(name, part.name)
-            assert Row.of(name, part.name, of_part) == Row.of(name, part.name, part.statistics[name])
+            assert Row.of(name, part, rate.figure(name, part)) == Row.of(name, part, result.figure(name, part))
 
 
 def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
@@ -227,7 +227,7 @@ def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
 def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store)
     missed, passed = result.statistics["sensitivity"], result.statistics["specificity"]
-    assert result.headline.values["missed"] == complement(missed)
+    assert Row.of("missed", None, result.headline.values["missed"]) == Row.of("missed", None, complement(missed))
     assert None not in {missed.low, passed.low}
 
 
@@ -268,18 +268,19 @@ def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_n
 def test_judge_versions_are_weighted_in_slices_and_on_the_page(flagged_and_drawn: GradedLog) -> None:
     result = measure_agreement(flagged_and_drawn.store, by="judge_version")
     (version,) = result.slices
-    assert (version.answers, version.statistics["kappa"]) == (240, result.statistics["kappa"])
+    assert (result.figure("answers", version).n, result.figure("kappa", version)) == (240, result.figure("kappa"))
     with flagged_and_drawn.store.reading() as connection:
         source = PairSource(connection)
         same = agreement_details(source, agreement_page(source)).same_answers
-    assert (same.answers, same.versions[0].statistics["kappa"]) == (240, result.statistics["kappa"])
+    assert (same.figure("answers", version).n, same.figure("kappa", version)) == (240, result.figure("kappa"))
 
 
 def test_slices_count_the_labels_behind_their_figures(sqlite_log: GradedLog, judged: list[int]) -> None:
     flag(sqlite_log, judged[70:120], "random_sample")
     label(sqlite_log, judged[:130], truth(judged))  # the last 10 are chosen, so they do not count
-    (part,) = measure_agreement(sqlite_log.store, by="query_type").slices
-    assert part.n == part.statistics["agreement"].n == 120
+    result = measure_agreement(sqlite_log.store, by="query_type")
+    (part,) = result.slices
+    assert result.figure("n", part).n == result.figure("agreement", part).n == 120
 
 
 def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqlite_log: GradedLog) -> None:
@@ -292,15 +293,15 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     labelled = [*thin[:44], *wide[:80]]
     label(log, labelled, {each for at, each in enumerate(labelled) if at % 4 == 0})
     result = measure_agreement(log.store, by="query_type")
-    parts = {each.name: each for each in result.slices}
-    kappa = parts["thin"].statistics["kappa"]
-    assert (kappa.value, kappa.n, parts["thin"].answers) == (None, 44, 120)
+    kappa = result.figure("kappa", "thin")
+    assert (kappa.value, kappa.n, result.figure("answers", "thin").n) == (None, 44, 120)
     assert kappa.reason == "80 answers that no rule flagged have 4 labels, at least 10 needed"
-    assert parts["wide"].shown == parts["wide"].statistics
-
-    [thin_row, wide_row] = slices_table("Query type", result.slices).rows
-    assert thin_row[-3:] == (None, None, kappa.reason)
-    assert None not in wide_row[:-1]
+    assert [row for row in shown_rows(result) if row.slice == "wide"] == [
+        row for row in result.rows if row.slice == "wide"
+    ]
+    [thin_row, wide_row, _] = slices_table(result, ("kappa",)).rows
+    assert (thin_row[-1].value, thin_row[-1].reason) == (None, kappa.reason)
+    assert wide_row[-1].value is not None
     with log.store.reading() as connection:
         first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
     assert "<title>wide: " in first_page

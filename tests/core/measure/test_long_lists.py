@@ -8,7 +8,7 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import Shortened, shortened
+from judgeboard.measure.agreement_result import shortened
 from judging_log import address
 
 
@@ -24,19 +24,18 @@ def crowd(sqlite_log: GradedLog) -> GradedLog:
 
 def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(crowd: GradedLog) -> None:
     whole = measure_agreement(crowd.store, of="people")
-    assert len(whole.rater_pairs) == 66
-    short = shortened(whole)
-    assert len(short.rater_pairs) == 50
-    assert [each for each in whole.rater_pairs if each in short.rater_pairs] == list(short.rater_pairs)
-    left_out = [each for each in whole.rater_pairs if each not in short.rater_pairs]
-    assert max(each.n for each in left_out) <= min(each.n for each in short.rater_pairs)
-    kappas = [each.statistics["kappa"].value for each in whole.rater_pairs]
-    cut = short.shortened["rater_pairs"]
-    assert (cut.lines, cut.left_out, cut.statistic) == (66, 16, "kappa")
-    assert (cut.lowest, cut.highest) == (min(kappas), max(kappas))
-    assert short.statistics == whole.statistics
+    (pairs,), (short,) = whole.parts, shortened(whole).parts
+    assert (len(pairs.slices), len(short.slices)) == (66, 50)
+    assert [each for each in pairs.slices if each in short.slices] == short.slices
+    left_out = [pairs.figure("n", each).n for each in pairs.slices if each not in short.slices]
+    assert max(left_out) <= min(short.figure("n", each).n for each in short.slices)
+    kappas = [pairs.figure("kappa", each).value for each in pairs.slices]
+    listed, spread = short.caveats
+    assert (listed.code, listed.values) == ("shortened", {"n": 50, "lines": 66})
+    assert (spread.values["lowest"], spread.values["highest"]) == (min(kappas), max(kappas))
+    assert shortened(whole).statistics == whole.statistics
     assert shortened(whole, 66) == whole
-    assert shortened(whole, 1).shortened["rater_pairs"] != Shortened(66, 65), "the range is over all lines"
+    assert [each.code for each in shortened(whole, 1).parts[0].caveats] == ["shortened", "range"], "of all lines"
 
 
 def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,7 +44,7 @@ def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest
     printed = capsys.readouterr().out
     assert "50 of 66 lines are listed: those with the most items. To list all, add --full." in printed
     assert "All lines: lowest " in printed
-    pairs = [f"person {a:02}  person {b:02}" for a, b in combinations(range(12), 2)]
+    pairs = [f"person {a:02} / person {b:02}" for a, b in combinations(range(12), 2)]
     assert sum(pair in printed for pair in pairs) == 50
     assert run([*words, "--full"]) == 0
     printed = capsys.readouterr().out
@@ -54,5 +53,5 @@ def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest
     for more, listed in (([], 50), (["--full"], 66)):
         assert run([*words, "--json", *more]) == 0
         result = json.loads(capsys.readouterr().out)
-        assert len(result["rater_pairs"]) == listed
-        assert result["shortened"].get("rater_pairs", {}).get("left_out", 0) == 66 - listed
+        (part,) = result["parts"]
+        assert len({row["slice"] for row in part["rows"]}) == listed

@@ -39,11 +39,13 @@ def test_people_with_people_counts_answers_of_two_or_more(log: GradedLog) -> Non
     two_people(log)
     log.review_all(log.answers(3), "mara", label=GOOD)
     result = measure(log, of="people")
-    assert (result.n, result.left_out) == (12, {"one_person": 3})
+    assert (result.n, result.about.left_out) == (12, {"one_person": 3})
     assert result.statistics["agreement"].value == pytest.approx(10 / 12)
-    (pair,) = result.rater_pairs
-    assert ({pair.first, pair.second}, pair.n) == ({"mara", "jon"}, 12)
-    assert pair.statistics["kappa"].value == pytest.approx(2 / 3)
+    pairs = result.part("rater_pairs")
+    assert pairs is not None
+    (pair,) = pairs.slices
+    assert (set(pair.split(" / ")), pairs.figure("n", pair).n) == ({"mara", "jon"}, 12)
+    assert pairs.figure("kappa", pair).value == pytest.approx(2 / 3)
     assert (result.headline.code, result.headline.values["n"]) == ("people", 12)
 
 
@@ -65,17 +67,16 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     for each in ids[:2]:
         log.review(each, "lead", label=BAD, stage="adjudication")
     people = measure(log, of="people")
-    assert {each for pair in people.rater_pairs for each in (pair.first, pair.second)} == {"mara", "jon", "lena"}
-    assert {each.name: (each.n, each.left_out) for each in people.against_gold} == {
-        "mara": (2, 10),
-        "jon": (2, 10),
-        "lena": (2, 0),
-    }
+    pairs, with_gold = people.part("rater_pairs"), people.part("against_gold")
+    assert pairs is not None
+    assert with_gold is not None
+    assert {each for pair in pairs.slices for each in pair.split(" / ")} == {"mara", "jon", "lena"}
+    assert {each: with_gold.figure("n", each).n for each in with_gold.slices} == {"mara": 2, "jon": 2, "lena": 2}
     gold, majority, each_one = (measure(log, human=human) for human in ("gold", "majority", "each"))
     assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
     assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
-    assert (each_one.n, each_one.statistics["agreement"].unit) == (26, "evidence group")
-    assert gold.compared_with == "gold label, else majority of people"
+    assert each_one.n == 26
+    assert gold.about.people == "gold label, else majority of people"
 
 
 @on_sqlite
@@ -83,7 +84,7 @@ def test_a_tie_of_people_is_left_out_and_counted(log: GradedLog) -> None:
     ids = two_people(log)
     log.say_all(log.version(), ids, label=GOOD)
     result = measure(log)
-    assert (result.n, result.left_out) == (10, {"ties": 2})
+    assert (result.n, result.about.left_out) == (10, {"ties": 2})
 
 
 @on_sqlite
@@ -104,8 +105,7 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
     log.review_again(ids[6:], quality=1)
     log.review_again(ids[6:], quality=2)  # the latest counts
     result = measure(log, of="people", grade="quality")
-    (again,) = result.self_agreement
-    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 0.5)
+    assert of_themselves(result) == {"mara": (12, 0.5)}
     assert result.n == 0
 
 
@@ -119,10 +119,15 @@ def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     log.review_all(ids, "jon", quality=2)  # one draft that decides two flags of each answer
     log.review_all(ids, "jon", quality=2)
     log.review_again(ids, "lena", quality=2)  # nothing that it could repeat
-    assert measure(log, of="people", grade="quality").self_agreement == ()
+    assert of_themselves(measure(log, of="people", grade="quality")) == {}
     log.review_again(ids, quality=3)
-    (again,) = measure(log, of="people", grade="quality").self_agreement
-    assert (again.first, again.n, again.statistics["agreement"].value) == ("mara", 12, 1)
+    assert of_themselves(measure(log, of="people", grade="quality")) == {"mara": (12, 1)}
+
+
+def of_themselves(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
+    part = result.part("self_agreement")
+    names = () if part is None else part.slices
+    return {each: (part.figure("n", each).n, part.figure("agreement", each).value) for each in names if part}
 
 
 def other_grades(result: AgreementResult) -> list[Mapping[str, object]]:
@@ -168,7 +173,7 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
             row = {"review_id": review, "dimension": "style", "value": 1 + place % 4, "scale": "1-5"}
             connection.execute(insert(SCORE), row)
     result = measure(log, grade="style")
-    assert (result.n, result.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
+    assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
     assert result.confusion is not None
     assert result.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
     with pytest.raises(NotFound, match=r"there is no grade 'stile'; known grades: label, .*style"):
@@ -182,7 +187,7 @@ def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     log.say(log.version("two"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
     result = measure(log, of="judges")
     assert (result.n, result.statistics["kappa"].value, result.statistics["fleiss_kappa"].value) == (12, 1, 1)
-    assert [each.title for each in result.judge_versions] == ["one v1", "two v1"]
+    assert result.about.judges == ("one v1", "two v1")
 
 
 @on_sqlite
@@ -227,9 +232,10 @@ def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
     }
     for by, expected in known.items():
         result = measure(log, by=by)
-        assert {each.name: each.n for each in result.slices} == expected, by
-        for each in result.slices:
-            assert (each.statistics["kappa"].value is None) == (each.n < 10)
+        sizes = {each: result.figure("n", each).n for each in result.slices}
+        assert sizes == expected, by
+        for each, n in sizes.items():
+            assert (result.figure("kappa", each).value is None) == (n < 10)
 
 
 @on_sqlite
@@ -244,8 +250,7 @@ def test_the_test_of_a_stand_in_goes_by_slice_with_one_correction(log: GradedLog
     result = measure(log, by="query_type", epsilon=0.2)
     assert result.alt_test is not None
     assert (result.alt_test.omega.value, result.alt_test.tests) == (1, 3)
-    tests = [each.alt_test for each in result.slices]
-    assert [(each.omega.value, each.tests) for each in tests if each is not None] == [(1, 6), (1, 6)]
+    assert [(each.omega.value, each.tests) for each in result.alt_tests.values()] == [(1, 6), (1, 6)]
 
 
 @on_sqlite
@@ -257,7 +262,7 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
     for reviewer in ("mara", "jon", "lena"):
         log.reviews(truth, reviewer)
     result = measure(log, by="query_type", epsilon=0.2)
-    tested = {each.name: each.alt_test.n for each in result.slices if each.alt_test is not None}
+    tested = {name: each.n for name, each in result.alt_tests.items()}
     assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
 
 
@@ -273,8 +278,10 @@ def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> 
         log.review(each, groundedness=0.4, stage="blind")
         after = 0.6 if place % 2 else 0.4
         log.review(each, groundedness=after, stage="revealed", judgment_seen_id=judgments[each])
-    ((grade, share),) = measure(log, grade="groundedness").anchoring.items()
-    assert (grade, share.n) == ("groundedness", 12)
+    moved = measure(log, grade="groundedness").part("anchoring")
+    assert moved is not None
+    share = moved.figure("moved", "groundedness")
+    assert (moved.slices, share.n) == (["groundedness"], 12)
     assert share.value == pytest.approx(0.25)
     assert share.low is not None
 

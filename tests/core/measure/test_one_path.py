@@ -18,11 +18,10 @@ from judgeboard.measure.agreement import agreement_of, measure_agreement
 from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
 from judgeboard.measure.agreement_result import (
     AgreementResult,
-    Statistics,
     headline_name,
     judge_statistics,
     shown_statistics,
-    with_accuracy,
+    statistics_of_slice,
 )
 from judgeboard.measure.choice import GRADES, By, CountedGrades, GradeName
 from judgeboard.measure.ratings import AnswerRatings, PairSource, grouping_of
@@ -34,7 +33,7 @@ from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.opening import open_store
 from judging_log import address
 
@@ -90,7 +89,7 @@ def test_every_output_of_the_demo_gives_the_same_figures(
     demo: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = the_command_and_the_page_agree(demo, "lexical v1", grade, human, by, capsys)
-    the_report_agrees(demo, result)
+    the_report_agrees(demo, result, human)
 
 
 @pytest.mark.parametrize(("grade", "human", "by"), SHIFTED)
@@ -98,7 +97,7 @@ def test_every_output_of_an_uneven_log_gives_the_same_figures(
     uneven: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = the_command_and_the_page_agree(uneven, "one v1", grade, human, by, capsys)
-    the_report_agrees(uneven, result)
+    the_report_agrees(uneven, result, human)
 
 
 def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> None:
@@ -112,7 +111,7 @@ def test_every_output_of_a_published_set_gives_the_same_figures(
 ) -> None:
     judge = "approach_1_modernbert v1"
     result = the_command_and_the_page_agree(ragtruth, judge, "label", "gold", "query_type", capsys)
-    the_report_agrees(ragtruth, result)
+    the_report_agrees(ragtruth, result, "gold")
     the_command_and_the_page_agree(ragtruth, judge, "groundedness", "gold", "query_type", capsys)
     stats_agree(ragtruth, judge, ("label", "groundedness"))
 
@@ -123,7 +122,7 @@ def test_the_figures_of_published_pairs_are_those_of_the_command(
     pandalm: Store, human: Human, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = measure_agreement(pandalm, unit="pairs", judge_versions=["pandalm-7b"], human=human)
-    the_command_agrees(pandalm, result, capsys)
+    the_command_agrees(pandalm, result, human, capsys)
 
 
 def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(demo: Store) -> None:
@@ -147,10 +146,8 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
 
 def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
     figure = measure_agreement(demo, judge_versions=["lexical"], grade="quality", human="each", by="query_type")
-    (measured_slice,) = (each for each in figure.slices if each.name == "complex")
     shown = the_page(demo, "lexical v1", "quality", "each", "query_type")
-    (seen,) = (each for each in shown.result.slices if each.name == "complex")
-    assert seen.statistics["weighted_kappa"] == measured_slice.statistics["weighted_kappa"]
+    assert shown.result.figure("weighted_kappa", "complex") == figure.figure("weighted_kappa", "complex")
 
 
 def the_command_and_the_page_agree(
@@ -159,16 +156,16 @@ def the_command_and_the_page_agree(
     """Return the figures that both have."""
     result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
     assert result.n
-    the_command_agrees(store, result, capsys)
-    the_page_agrees(store, result)
+    the_command_agrees(store, result, human, capsys)
+    the_page_agrees(store, result, human)
     return result
 
 
-def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.CaptureFixture[str]) -> None:
+def the_command_agrees(store: Store, result: AgreementResult, human: Human, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["agreement", "--db", address(store)]
-    words += ["--judge-version", result.title, "--human", str(result.human), "--unit", result.unit]
-    words += ["--grade", result.grade] if result.unit == "responses" else []
-    words += [] if result.by is None else ["--by", result.by]
+    words += ["--judge-version", result.title, "--human", human, "--unit", result.unit]
+    words += ["--grade", result.about.grade] if result.unit == "responses" else []
+    words += [] if result.about.by is None else ["--by", result.about.by]
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == to_plain(result)
@@ -183,16 +180,16 @@ def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.Cap
             assert " ".join(figure[1:3]).replace("– ", "").startswith(expected)
 
 
-def the_page_agrees(store: Store, result: AgreementResult) -> None:
+def the_page_agrees(store: Store, result: AgreementResult, human: Human) -> None:
     """The page's result is that of the command but for the other statistics of its slices."""
-    by = result.by or "query_type"
-    shown = the_page(store, result.title, result.grade, result.human, by)  # type: ignore[arg-type]
-    of_slices = {"slices": [], "by": None, "caveats": [], "next": []}
-    assert to_plain(shown.result) | of_slices == to_plain(result) | of_slices
-    lead = headline_name(SCALES[result.grade])
-    seen = {each.name: (each.n, each.statistics[lead]) for each in shown.result.slices}
-    if result.by is not None:
-        assert seen == {each.name: (each.n, each.statistics[lead]) for each in result.slices}
+    by = result.about.by or "query_type"
+    shown = the_page(store, result.title, result.about.grade, human, by)  # type: ignore[arg-type]
+    assert (shown.result.statistics, shown.result.graded) == (result.statistics, result.graded)
+    assert (shown.result.parts, shown.result.headline) == (result.parts, result.headline)
+    if result.about.by is not None:
+        for figure in ("n", headline_name(SCALES[result.about.grade])):
+            of_slices = [row for row in result.rows if row.figure == figure and row.slice]
+            assert [row for row in shown.result.rows if row.figure == figure and row.slice] == of_slices
         assert shown.result.caveats == result.caveats
     with store.reading() as connection:
         assert agreement_of(connection, shown.choice).statistics == result.statistics  # what the CSV file holds
@@ -203,33 +200,26 @@ def the_same_answers_agree(store: Store, shown: AgreementPage) -> None:
     """A version beside the others has the figures that the same answers give by themselves."""
     with store.reading() as connection:
         same = agreement_details(PairSource(connection, shown.choice.counted), shown).same_answers
-    for each, whole, pairs in zip(same.versions, same.whole(), same.pairs, strict=True):
-        plain = with_accuracy(judge_statistics(pairs, human=same.human))
-        weighted = {} if each.answers is None else shown.result.graded
-        assert {name for name in plain if whole.statistics[name] != plain[name]} <= weighted.keys()
-        assert of_answers(each.statistics).items() <= whole.statistics.items()
-        if each.name != shown.result.title:
-            continue
-        in_all = bool(shown.result.graded)
-        if (each.answers == shown.result.answers) if in_all else (each.n == shown.result.n):
-            assert whole.statistics == of_answers(shown.result.statistics)
+    title = shown.result.title
+    is_same = same.has("n", title) and (
+        same.has("answers", title) if shown.result.graded else same.figure("n", title).n == shown.result.n
+    )
+    if is_same and not shown.result.graded:
+        own = shown.result.statistics
+        assert statistics_of_slice(same, title).items() <= (shown_statistics(own) | own).items()
 
 
-def of_answers(statistics: Statistics) -> Statistics:
-    """Leave out the statistics of generators, which the pairs of answers alone do not give."""
-    return {name: each for name, each in statistics.items() if not name.endswith("_between")}
-
-
-def the_report_agrees(store: Store, result: AgreementResult) -> None:
+def the_report_agrees(store: Store, result: AgreementResult, human: Human) -> None:
     with store.reading() as connection:
-        counted = CountedGrades(human=result.human)  # type: ignore[arg-type]
-        results = report_results(connection, result.grade, version_id(store, result.title), counted)
+        counted = CountedGrades(human=human)
+        results = report_results(connection, result.about.grade, version_id(store, result.title), counted)
         html = report_page(results, log_summary(connection, results))
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
     assert data is not None
     stored = json.loads(data[1])
     assert stored == to_plain(results)
-    assert stored[0]["statistics"] == to_plain(result.statistics)
+    whole = [row for row in to_plain(result)["rows"] if row["slice"] is None]
+    assert [row for row in stored[0]["rows"] if row["slice"] is None] == whole
     text = unescape(html.replace(data[1], ""))
     for name, each in shown_statistics(result.statistics).items():
         if each.value is not None:
@@ -240,10 +230,10 @@ def the_report_agrees(store: Store, result: AgreementResult) -> None:
 def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
     with store.reading() as connection:
         rows = stats(connection).agreement
+        fingerprint = get_version(connection, title).fingerprint
     for grade in grades:
         result = measure_agreement(store, judge_versions=[title], grade=grade, by="query_type")
-        fingerprint = result.judge_versions[0].fingerprint
-        figures = {None: result.statistics} | {each.name: each.statistics for each in result.slices}
+        figures = {each: statistics_of_slice(result, each) for each in (None, *result.slices)}
         mine = [row for row in rows if (row.judge_version, row.grade) == (fingerprint, grade)]
         assert {row.query_type for row in mine} == figures.keys()
         for row in mine:

@@ -33,7 +33,7 @@ def test_the_cells_of_the_confusion_table_open_what_they_count(graded: GradedLog
                 continue
             for people, counts in zip(table.categories, table.counts, strict=True):
                 for judge, count in zip(table.categories, counts, strict=True):
-                    cell = Cell(row.grade, version.id, people=people, judge=judge)
+                    cell = Cell(row.about.grade, version.id, people=people, judge=judge)
                     assert len(answers_in(connection, cell)) == count
 
 
@@ -107,9 +107,9 @@ def test_every_slice_opens_what_it_counts(graded: GradedLog, by: By) -> None:
     with graded.store.reading() as connection:
         shown = agreement_page(PairSource(connection), version_id=version.id, by=by)
         for one in shown.result.slices:
-            cell = Cell("label", version.id, by=by, slice=one.name)
-            assert len(answers_in(connection, cell)) == one.n
-            assert cell_words(connection, cell).endswith(f", people, {by.replace('_', ' ')} {one.name}")
+            cell = Cell("label", version.id, by=by, slice=one)
+            assert len(answers_in(connection, cell)) == shown.result.figure("n", one).n
+            assert cell_words(connection, cell).endswith(f", people, {by.replace('_', ' ')} {one}")
 
 
 @on_sqlite

@@ -152,11 +152,13 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
     words = ["agreement", "--unit", "pairs", "--judge-version", judge, "--inconsistent", inconsistent]
     assert run([*words, "--by", "query_type", "--json", "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
-    accuracy, changed = (result["statistics"][name] for name in ("accuracy", "changed_with_order"))
+    of_all = {row["figure"]: row for row in result["rows"] if row["slice"] is None}
+    accuracy, changed = of_all["accuracy"], of_all["changed_with_order"]
     assert (accuracy["n"], accuracy["value"]) == (len(counted), pytest.approx(right / len(counted)))
     assert changed["value"] == pytest.approx(sum(ab != ba for ab, ba, _ in votes) / len(votes))
     assert [each["code"] for each in result["caveats"][:1]] == [f"orders_{inconsistent}"]
-    assert sum(each["n"] for each in result["slices"]) == result["n"] == len(counted)
+    of_slices = [row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]]
+    assert sum(of_slices) == of_all["n"]["n"] == len(counted)
     rows = rows_of(compare(judge, "--inconsistent", inconsistent))
     assert (rows["accuracy"]["value"], rows["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
     assert [rows["changed_with_order"][end] for end in ("low", "high", "n")] == [
@@ -176,9 +178,10 @@ def test_the_judges_of_llmbar_are_compared_in_each_order(
     judges = [word for judge in LLMBAR for word in ("--judge-version", judge)]
     assert run(["agreement", "--of", "judges", "--unit", "pairs", *judges, "--json", "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["left_out"] == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
-    assert (result["n"], result["left_out"]) == (len(same), {"one_judge": 630, "few_usable": 6})
-    assert result["statistics"]["agreement"]["value"] == pytest.approx(sum(same) / len(same))
+    left_out, of_all = result["about"]["left_out"], {row["figure"]: row for row in result["rows"]}
+    assert left_out == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
+    assert (of_all["n"]["n"], left_out) == (len(same), {"one_judge": 630, "few_usable": 6})
+    assert of_all["agreement"]["value"] == pytest.approx(sum(same) / len(same))
 
 
 def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
@@ -188,6 +191,8 @@ def test_the_unusable_verdicts_of_pandalm_are_wrong_in_every_figure(
     assert run([*words, "--by", "source", "--json", "--db", str(recorded)]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["headline"]["values"]["on"] == "999 graded pairs"
-    assert {result["statistics"][name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
-    (part,) = result["slices"]
-    assert (part["n"], part["statistics"]["accuracy"]) == (999, result["statistics"]["accuracy"])
+    of_all, of_part = (
+        {row["figure"]: row for row in result["rows"] if (row["slice"] is None) == is_all} for is_all in (True, False)
+    )
+    assert {of_all[name]["n"] for name in ("accuracy", "kappa", "ac1")} == {999}
+    assert (of_part["n"]["n"], of_part["accuracy"]["low"]) == (999, of_all["accuracy"]["low"])

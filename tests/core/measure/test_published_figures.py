@@ -36,21 +36,33 @@ def agreement(public_database: Callable[..., Path], capsys: pytest.CaptureFixtur
     return measured
 
 
+def figures(result: dict[str, Any], slice_: str | None = None) -> dict[str, Any]:
+    return {row["figure"]: row for row in result["rows"] if row["slice"] == slice_}
+
+
+def lines(result: dict[str, Any], code: str) -> dict[str, dict[str, Any]]:
+    """The figures of each line of a part."""
+    (part,) = (each for each in result["parts"] if each["headline"]["code"] == code)
+    return {name: figures(part, name) for name in dict.fromkeys(row["slice"] for row in part["rows"])}
+
+
 def rounded(estimate: dict[str, Any]) -> float:
     return round(estimate["value"], 4)
 
 
 def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
     result = agreement(PANDALM, "--of", "people", "--unit", "pairs")
-    assert {
-        (each["first"], each["second"]): rounded(each["statistics"]["kappa"]) for each in result["rater_pairs"]
-    } == {
-        ("annotator1", "annotator2"): 0.8520,
-        ("annotator1", "annotator3"): 0.8789,
-        ("annotator2", "annotator3"): 0.8617,
+    pairs = lines(result, "rater_pairs")
+    assert {name: (rounded(each["kappa"]), each["n"]["value"]) for name, each in pairs.items()} == {
+        "annotator1 / annotator2": (0.8520, 999),
+        "annotator1 / annotator3": (0.8789, 999),
+        "annotator2 / annotator3": (0.8617, 999),
     }
-    assert [each["n"] for each in result["rater_pairs"]] == [999] * 3
-    assert (result["n"], rounded(result["statistics"]["alpha"]), rounded(result["statistics"]["fleiss_kappa"])) == (
+    assert (
+        figures(result)["n"]["value"],
+        rounded(figures(result)["alpha"]),
+        rounded(figures(result)["fleiss_kappa"]),
+    ) == (
         999,
         0.8642,
         0.8642,
@@ -60,10 +72,10 @@ def test_pandalms_people_agree_as_published(agreement: Agreement) -> None:
 def test_pandalm_7b_against_the_majority(agreement: Agreement) -> None:
     result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "pandalm-7b")
     names = ("accuracy", "macro_precision", "macro_recall", "macro_f1")
-    assert [rounded(result["statistics"][name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
+    assert [rounded(figures(result)[name]) for name in names] == [0.6677, 0.5738, 0.5750, 0.5743]
     assert result["confusion"]["categories"] == ["a", "b", "tie"]
     assert [sum(row) for row in result["confusion"]["counts"]] == [422, 472, 105]
-    assert (result["n"], result["left_out"]) == (999, {})
+    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (999, {})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +86,11 @@ def test_its_25_unusable_verdicts_count_as_is_chosen(
     agreement: Agreement, unusable: str, accuracy: float, n: int, left_out: dict[str, int]
 ) -> None:
     result = agreement(PANDALM, "--unit", "pairs", "--judge-version", "gpt-3.5-turbo", "--unusable", unusable)
-    assert (rounded(result["statistics"]["accuracy"]), result["n"], result["left_out"]) == (accuracy, n, left_out)
+    assert (rounded(figures(result)["accuracy"]), figures(result)["n"]["value"], result["about"]["left_out"]) == (
+        accuracy,
+        n,
+        left_out,
+    )
     assert sum(map(sum, result["confusion"]["counts"])) == n
 
 
@@ -111,21 +127,17 @@ def test_ragcheckers_scores_beside_both_annotators_stacked(
 ) -> None:
     words = ("--unit", "pairs", "--aspect", aspect)
     result = agreement(RAGCHECKER, *words, "--judge-version", "ragchecker", "--human", "each")
-    assert (result["n"], result["statistics"]["pearson"]["n"], result["statistics"]["pearson"]["unit"]) == (
-        560,
-        560,
-        "question",
-    )
-    assert tuple(round(100 * result["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == judge
+    assert (figures(result)["n"]["value"], figures(result)["pearson"]["n"]) == (560, 560)
+    assert tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman")) == judge
     result = agreement(RAGCHECKER, *words, "--of", "people")
-    assert tuple(round(100 * result["statistics"][name]["value"], 2) for name in ("pearson", "spearman")) == people
-    assert (result["n"], len(result["rater_pairs"])) == (280, 1)
+    assert tuple(round(100 * figures(result)[name]["value"], 2) for name in ("pearson", "spearman")) == people
+    assert (figures(result)["n"]["value"], len(lines(result, "rater_pairs"))) == (280, 1)
 
 
 def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
     result = agreement(PROMETHEUS, "--of", "repeats")
-    assert (result["n"], len(result["judge_versions"])) == (640, 117)
-    assert (rounded(result["statistics"]["alpha"]), round(result["statistics"]["self_consistency"]["value"], 3)) == (
+    assert (figures(result)["n"]["value"], len(result["about"]["judges"])) == (640, 117)
+    assert (rounded(figures(result)["alpha"]), round(figures(result)["self_consistency"]["value"], 3)) == (
         0.8516,
         0.531,
     )
@@ -133,14 +145,21 @@ def test_prometheus_with_its_own_repeats(agreement: Agreement) -> None:
 
 def test_ragtruths_detectors_with_people_and_with_each_other(agreement: Agreement) -> None:
     result = agreement(RAGTRUTH, "--judge-version", "approach_1_modernbert", "--by", "query_type")
-    assert (result["n"], result["left_out"]) == (1344, {"without_verdict": 1568})
+    assert (figures(result)["n"]["value"], result["about"]["left_out"]) == (1344, {"without_verdict": 1568})
     assert result["confusion"]["counts"] == [[376, 117], [161, 690]]
-    assert {each["name"]: each["n"] for each in result["slices"]} == {"Data2txt": 450, "QA": 468, "Summary": 426}
-    assert result["statistics"]["kappa"]["unit"] == "evidence group"
+    assert {row["slice"]: row["n"] for row in result["rows"] if row["figure"] == "n" and row["slice"]} == {
+        "Data2txt": 450,
+        "QA": 468,
+        "Summary": 426,
+    }
     assert len(result["calibration"]) == 10
     assert {each["code"] for each in result["caveats"]} >= {"correlated_judges"}
     result = agreement(RAGTRUTH, "--of", "judges")
-    assert (result["n"], rounded(result["statistics"]["fleiss_kappa"]), len(result["rater_pairs"])) == (
+    assert (
+        figures(result)["n"]["value"],
+        rounded(figures(result)["fleiss_kappa"]),
+        len(lines(result, "rater_pairs")),
+    ) == (
         1344,
         0.4260,
         21,

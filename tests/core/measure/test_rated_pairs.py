@@ -8,7 +8,7 @@ from engines import on_sqlite
 from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.measure.agreement_result import AgreementResult, statistics_of_slice
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import LogSummary, log_summary
@@ -64,8 +64,7 @@ def test_pairs_without_a_verdict_are_left_out_by_reason(
 ) -> None:
     result = measure(rated, inconsistent=inconsistent)
     assert (result.n, result.statistics["agreement"].value) == (n, pytest.approx(right))
-    assert result.left_out == {"ties": 1, "without_verdict": 1, "unusable": 1, **left_out}
-    assert result.inconsistent == inconsistent
+    assert result.about.left_out == {"ties": 1, "without_verdict": 1, "unusable": 1, **left_out}
 
 
 @on_sqlite
@@ -76,7 +75,7 @@ def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rate
         changed = result.statistics["changed_with_order"]
         assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
         (part,) = result.slices
-        assert part.statistics["changed_with_order"] == changed
+        assert result.figure("changed_with_order", part).value == changed.value
         assert "Preference changed with the order" in report_page([result], log_of(rated, result))
 
 
@@ -86,13 +85,13 @@ def test_an_unusable_verdict_counts_alike_in_the_sentence_the_slices_and_the_fig
     rated: Store, unusable: UnusableAs
 ) -> None:
     result = measure(rated, unusable=unusable, by="query_type")
-    assert result.left_out == {"ties": 1, "without_verdict": 1}
+    assert result.about.left_out == {"ties": 1, "without_verdict": 1}
     assert (result.n, result.statistics["accuracy"].value) == (12, pytest.approx(10 / 12))
     assert {result.statistics[name].n for name in ("agreement", "kappa", "alpha_nominal", "ac1")} == {12}
     assert result.headline.values["on"] == "12 graded pairs"
     assert [each.values for each in result.caveats if each.code == f"unusable_{unusable}"] == [{"n": 1}]
     (part,) = result.slices
-    assert (part.n, part.statistics["agreement"]) == (12, result.statistics["agreement"])
+    assert (result.figure("n", part).n, result.figure("agreement", part)) == (12, result.figure("agreement"))
     assert result.confusion is not None
     assert sum(map(sum, result.confusion.counts)) == 12
 
@@ -127,12 +126,11 @@ def test_intervals_resample_questions_not_pairs(store: Store) -> None:
         people_say(store, pair, "a")
     result = measure(store)
     for name in ("agreement", "ac1", "changed_with_order"):
-        assert (result.statistics[name].n, result.statistics[name].unit) == (160, "question")
+        assert result.statistics[name].n == 160
     agreement = result.statistics["agreement"]
     assert agreement.low is not None
     assert agreement.high is not None
     assert agreement.high - agreement.low > 0.4, "20 answers, not 160"
-    assert measure(store, of="repeats").statistics["self_consistency"].unit == "question"
 
 
 @on_sqlite
@@ -142,9 +140,11 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(s
     record(store, pairs[:11], {"ab": "a" * 11, "ba": "a" * 10 + "-"}, name="second")
     result = measure(store, of="judges", by="query_type")
     assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
-    assert result.left_out == {"one_judge": 2, "few_usable": 1}
-    assert result.n + sum(result.left_out.values()) == 24, "every pair in every order that any judge was asked about"
-    assert result.rater_pairs[0].n == result.slices[0].n == 21
+    assert result.about.left_out == {"one_judge": 2, "few_usable": 1}
+    assert result.n + sum(result.about.left_out.values()) == 24, (
+        "every pair in every order that any judge was asked about"
+    )
+    assert [result.figure("n", each).n for each in result.slices] == [21]
     assert (result.headline.code, result.headline.values["n"]) == ("judges", 21)
 
 
@@ -156,12 +156,14 @@ def test_gold_stands_before_people_and_only_on_the_aspect_it_is_of(store: Store)
     assert measure(store).statistics["agreement"].value == 1
     assert measure(store, human="majority").statistics["agreement"].value == 0
     people = measure(store, of="people")
-    assert [each.statistics["agreement"].value for each in people.against_gold] == [0, 0]
+    with_gold = people.part("against_gold")
+    assert with_gold is not None
+    assert [with_gold.figure("agreement", each).value for each in with_gold.slices] == [0, 0]
     record(store, pairs, {"ab": "b" * 10}, aspect="style", name="stylist")
     for pair in pairs:
         people_say_of_aspects(store, pair, overall=Preference.A, style=Preference.B)
     assert measure(store, aspect="style", judge_versions=["stylist"]).statistics["agreement"].value == 1
-    assert measure(store, of="people", aspect="style").against_gold == ()
+    assert measure(store, of="people", aspect="style").part("against_gold") is None
 
 
 @on_sqlite
@@ -178,16 +180,16 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
     prefer_outside(store, revealed_id, mara, Preference.B, "told", seen=("judge", "people"))
     result = measure(store, of="people")
     assert (result.n, result.statistics["agreement"].value) == (10, 0)
-    assert result.left_out == {"one_person": 1, "revealed": 1}
+    assert result.about.left_out == {"one_person": 1, "revealed": 1}
 
 
 def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None:
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "aaaaaabbbbt-", "ba": "aaaaaabbbata"}, name="two")
     result = measure(store, of="repeats")
-    assert (result.n, result.left_out) == (11, {"incomplete": 1})
+    assert (result.n, result.about.left_out) == (11, {"incomplete": 1})
     assert result.statistics["self_consistency"].value == pytest.approx(10 / 11)
-    assert result.rater_pairs[0].first == "A shown first"
+    assert [each.slices for each in result.parts] == [["A shown first / B shown first"]]
     record(store, pairs, {"ab": "a" * 12}, name="once")
     with pytest.raises(NotFound, match="one order only"):
         measure(store, of="repeats", judge_versions=["once"])
@@ -211,10 +213,10 @@ def test_unusable_verdicts_are_counted_by_verdict(store: Store) -> None:
     for place, pair in enumerate(pairs):
         people_say(store, pair, *("aa" if place < 6 else "bb"))
     result = measure(store, by="query_type")
-    for figures in (result.statistics, result.slices[0].statistics):
+    for figures in (result.statistics, statistics_of_slice(result, "sql")):
         unusable = figures["unusable_verdicts"]
         assert (unusable.value, unusable.n) == (pytest.approx(4 / 27), 27)
-    assert result.left_out == {"unusable": 3}
+    assert result.about.left_out == {"unusable": 3}
     page = report_page([result], log_of(store, result))
     assert "Unusable verdicts</td>" in page, "a judge may be asked in one order only"
 
@@ -237,5 +239,5 @@ def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dr
     for pair in pairs:
         people_say(store, pair, "a")
     dropped = measure(store, inconsistent="drop")
-    assert (dropped.n, dropped.left_out) == (1, {"inconsistent": 11})
+    assert (dropped.n, dropped.about.left_out) == (1, {"inconsistent": 11})
     assert (dropped.headline.code, dropped.next) == ("few_graded", ())

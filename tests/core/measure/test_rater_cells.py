@@ -44,26 +44,34 @@ def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
     ids = case.reviewers
     result = measure_agreement(case.store, of="people", by="query_type")
     assert opened(case, "people", "label", ALL, ALL) == result.n
-    for pair in result.rater_pairs:
-        assert opened(case, "people", "label", ids[pair.first], ids[pair.second]) == pair.n
+    pairs, themselves, with_gold = result.parts
+    for pair in pairs.slices:
+        first, second = pair.split(" / ")
+        assert opened(case, "people", "label", ids[first], ids[second]) == pairs.figure("n", pair).n
     for one in result.slices:
-        assert opened(case, "people", "label", ALL, ALL, "query_type", one.name) == one.n
-    (twice,) = result.self_agreement
-    assert opened(case, "twice", "label", ids[twice.first], ids[twice.first]) == twice.n == 6
-    for rater in result.against_gold:
-        assert opened(case, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
+        assert opened(case, "people", "label", ALL, ALL, "query_type", one) == result.figure("n", one).n
+    (twice,) = themselves.slices
+    assert opened(case, "twice", "label", ids[twice], ids[twice]) == themselves.figure("n", twice).n == 6
+    for rater in with_gold.slices:
+        assert opened(case, "gold", "label", ids[rater], ids[rater]) == with_gold.figure("n", rater).n
 
 
 @on_sqlite
 def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
     result = measure_agreement(case.store, of="judges")
-    (pair,) = result.rater_pairs
+    (pairs,) = result.parts
+    (pair,) = pairs.slices
     with case.store.reading() as connection:
         versions = {each.title: each for each in list_versions(connection)}
-    one, two = (versions[each.title].id for each in result.judge_versions)
-    assert opened(case, "judges", "label", one, two) == pair.n == opened(case, "judges", "label", ALL, ALL) == 30
+    one, two = (versions[each].id for each in result.about.judges)
+    assert (
+        opened(case, "judges", "label", one, two)
+        == pairs.figure("n", pair).n
+        == opened(case, "judges", "label", ALL, ALL)
+        == 30
+    )
     with case.store.reading() as connection:
-        test = stand_in_test(connection, versions[pair.first], "label", 0.2)
+        test = stand_in_test(connection, versions[pair.split(" / ")[0]], "label", 0.2)
     for person in test.people:
         assert opened(case, "standin", "label", one, case.reviewers[person.name]) == person.n
 
@@ -84,6 +92,7 @@ def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
         log.reviews({each: {"label": BAD if each % 2 else GOOD} for each in ids}, person)
     for of, raters, first in (("people", "people", ALL), ("judge", "judge", 1)):
         result = measure_agreement(log.store, of=of, by="metadata.user.plan")
-        assert {each.name: each.n for each in result.slices} == {"free": 14, "3": 12, "(no value)": 11}
-        for each in result.slices:
-            assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each.name) == each.n
+        sizes = {each: result.figure("n", each).n for each in result.slices}
+        assert sizes == {"free": 14, "3": 12, "(no value)": 11}
+        for each, n in sizes.items():
+            assert opened(log, raters, "label", first, ALL, "metadata.user.plan", each) == n

@@ -8,9 +8,9 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.measure.agreement import agreement_of, every_judge
-from judgeboard.measure.agreement_result import AgreementResult
+from judgeboard.measure.agreement_result import AgreementResult, judge_statistics
 from judgeboard.measure.choice import AgreementChoice, CountedGrades, GradeName
-from judgeboard.measure.ratings import PairSource
+from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.store.judge_versions import StoredVersion
 
 
@@ -85,7 +85,7 @@ def test_several_people_are_majority_lower_median_and_mean(log: GradedLog) -> No
     log.review(ids[11], "mara", label=BAD, quality=2, groundedness=0.2)
     log.review(ids[11], "jon", label=GOOD, quality=3, groundedness=0.6)
     label = row_of(log, version, "label")
-    assert (label.n, label.left_out, label.statistics["agreement"].value) == (11, {"ties": 1}, 1)
+    assert (label.n, label.about.left_out, label.statistics["agreement"].value) == (11, {"ties": 1}, 1)
     assert row_of(log, version, "quality").statistics["agreement"].value == 1
     assert row_of(log, version, "groundedness").statistics["mean_absolute_difference"].value == pytest.approx(0)
 
@@ -108,7 +108,7 @@ def test_only_answers_of_the_log_count(log: GradedLog) -> None:
     unjudged = log.answers(1, kind=ResponseKind.CONTROL) + log.answers(1)
     log.review_all(unjudged, label=GOOD)
     row = row_of(log, version, "label")
-    assert (row.n, row.left_out) == (len(ids), {"without_verdict": 1})
+    assert (row.n, row.about.left_out) == (len(ids), {"without_verdict": 1})
     with log.store.reading() as connection:
         reviews = PairSource(connection).reviews
     assert len(set(reviews.response_ids.tolist())) == len(ids) + 1
@@ -121,7 +121,7 @@ def test_an_unusable_verdict_is_left_out_and_counted_never_wrong(log: GradedLog)
     log.say_all(version, failed, status=Status.UNPARSABLE)
     log.review_all(failed, label=GOOD)
     row = row_of(log, version, "label")
-    assert (row.n, row.left_out, row.statistics["agreement"].value) == (len(ids), {"without_verdict": 3}, 1)
+    assert (row.n, row.about.left_out, row.statistics["agreement"].value) == (len(ids), {"without_verdict": 3}, 1)
 
 
 @on_sqlite
@@ -171,7 +171,7 @@ def test_every_query_type_has_its_row(log: GradedLog) -> None:
     with log.store.reading() as connection:
         (row,) = every_judge(connection, ["label"])
     assert (row.n, row.statistics["agreement"].value) == (20, 0.5)
-    rows = {each.name: (each.n, each.statistics["agreement"].value) for each in row.slices}
+    rows = {each: (row.figure("n", each).n, row.figure("agreement", each).value) for each in row.slices}
     assert rows == {"simple": (10, 1), "sql": (10, 0)}
 
 
@@ -181,7 +181,10 @@ def test_answers_on_one_evidence_are_resampled_together(log: GradedLog) -> None:
     ids = [each for group in range(6) for each in log.answers(4, group=group)]
     log.say(version, {each: {"label": BAD if index // 4 % 2 else GOOD} for index, each in enumerate(ids)})
     log.reviews({each: {"label": BAD if index % 3 else GOOD} for index, each in enumerate(ids)})
-    assert row_of(log, version, "label").statistics["kappa"].unit == "evidence group"
+    with log.store.reading() as connection:
+        pairs = AnswerRatings(PairSource(connection), "label").compared(version)
+    kappa = judge_statistics(pairs).kappa
+    assert (kappa.unit, kappa.low) == ("evidence group", row_of(log, version, "label").figure("kappa").low)
 
 
 @on_sqlite
@@ -213,4 +216,4 @@ def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log
     with log.store.reading() as connection:
         after = list(every_judge(connection))
     assert [row for row in after if row.title == first.title] == before
-    assert [row.n for row in after if (row.title, row.grade) == (second.title, "label")] == [12]
+    assert [row.n for row in after if (row.title, row.about.grade) == (second.title, "label")] == [12]

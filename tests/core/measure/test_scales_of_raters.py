@@ -54,17 +54,17 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..
 
     def figures() -> list[Any]:
         judge = measured(judge_versions=["whole"], grade="coherence", epsilon=0.2)
-        return [judge.statistics, judge.alt_test, measured(of="people", grade="coherence").rater_pairs]
+        return [judge.statistics, judge.alt_test, measured(of="people", grade="coherence").part("rater_pairs")]
 
     alone = figures()
     bring("verdicts", scored({"judge": "fractions"}, FRACTIONS.tolist(), "1-5"))
     bring("verdicts", scored({"judge": "shares"}, SHARES.tolist(), "0-1"))
     assert figures() == alone
-    assert {"kappa", "weighted_kappa"} <= alone[2][0].statistics.keys()
+    assert {"kappa", "weighted_kappa"} <= {row.figure for row in alone[2].rows}
     mean = PEOPLE.mean(axis=1)
     for name, scores in (("fractions", FRACTIONS), ("shares", SHARES), ("whole", WHOLE)):
         result = measured(judge_versions=[name], grade="coherence", human="mean")
-        assert result.compared_with == "mean of people"
+        assert result.about.people == "mean of people"
         assert result.statistics["pearson"].value == pytest.approx(np.corrcoef(scores, mean)[0, 1])
         apart = result.statistics["mean_absolute_difference"]
         if name == "shares":
@@ -73,8 +73,8 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..
             assert apart.value == pytest.approx(np.abs(scores - mean).mean())
     judges = measured(of="judges", grade="coherence")
     assert judges.statistics["alpha"].reason == "scores on different scales"
-    of_two = {(each.first, each.second): each.statistics["pearson"].value for each in judges.rater_pairs}
-    assert of_two["whole v1", "shares v1"] == pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])
+    (pairs,) = judges.parts
+    assert pairs.figure("pearson", "whole v1 / shares v1").value == pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])
     with pytest.raises(BadInput, match="shares v1 and people score coherence on different scales"):
         measured(judge_versions=["shares"], grade="coherence", epsilon=0.2)
 
@@ -96,7 +96,11 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     decided = counts.max(axis=1) > 1
     majority = counts.argmax(axis=1)
     result = measured(grade="support", epsilon=0.2, by="query_type")
-    assert (result.title, result.n, result.left_out.get("ties", 0)) == ("nli v1", decided.sum(), N - decided.sum())
+    assert (result.title, result.n, result.about.left_out.get("ties", 0)) == (
+        "nli v1",
+        decided.sum(),
+        N - decided.sum(),
+    )
     assert result.confusion is not None
     assert result.confusion.categories == tuple(CLASSES)
     table = np.zeros((3, 3), dtype=int)
@@ -105,15 +109,19 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     assert result.statistics["accuracy"].value == pytest.approx(np.trace(table) / table.sum())
     assert result.alt_test is not None
     assert result.alt_test.n == N
-    assert [(each.category, each.n) for each in result.classes] == list(zip(CLASSES, table.sum(axis=1), strict=True))
-    for place, each in enumerate(result.classes):
+    classes = result.part("classes")
+    assert classes is not None
+    sizes = [(each, classes.figure("n", each).n) for each in classes.slices]
+    assert sizes == list(zip(map(str, CLASSES), table.sum(axis=1), strict=True))
+    for place, each in enumerate(classes.slices):
         hits, of_judge, of_people = table[place, place], table[:, place].sum(), table[place].sum()
-        assert (each.precision.value, each.recall.value, each.f1.value) == pytest.approx(
-            (hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people))
+        assert [classes.figure(name, each).value for name in ("precision", "recall", "f1")] == pytest.approx(
+            [hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people)]
         )
     people = measured(of="people", grade="support")
-    first = next(each for each in people.rater_pairs if (each.first, each.second) == ("p0", "p1"))
-    assert first.statistics["agreement"].value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
+    pairs = people.part("rater_pairs")
+    assert pairs is not None
+    assert pairs.figure("agreement", "p0 / p1").value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
     assert measured(grade="support", human="each").n == 3 * N
     with pytest.raises(BadInput, match="classes of support have no mean"):
         measured(grade="support", human="mean")

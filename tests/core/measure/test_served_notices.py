@@ -1,9 +1,12 @@
 """Labels of people on served answers, by the notice that their readers saw."""
 
+import re
+
 import judgeboard
 from engines import on_sqlite
 from judgeboard.domain import Grade, Label
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.reports.agreement import result_lines
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import responses_named
@@ -37,14 +40,18 @@ def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
                 store, response_id=found.id, reviewer=ann, grade=Grade(label=label), request_key=f"k{number}"
             )
     result = measure_agreement(store)
-    lines = [(each.notice, each.query_type, each.bad.n, each.bad.value) for each in result.notices]
-    assert lines == [
-        ("full", None, 8, 0.25),
-        ("full", "complex", 2, 1.0),
-        ("full", "simple", 6, 0.0),
-        ("disclaimer", "simple", 3, 1.0),
-    ]
-    text = "\n".join(result_lines(result))
-    assert "none (groundedness 0.8 or more)  all              8  25 % [" in text
+    assert bad_by_notice(result) == {
+        "full": (8, 0.25),
+        "full, complex": (2, 1.0),
+        "full, simple": (6, 0.0),
+        "disclaimer, simple": (3, 1.0),
+    }
+    assert any(re.match(r"full +8  25 % \[", line) for line in result_lines(result))
     complex_only = measure_agreement(store, where=judgeboard.parse_where(["query_type=complex"]))
-    assert [(each.notice, each.query_type, each.bad.n) for each in complex_only.notices] == [("full", "complex", 2)]
+    assert bad_by_notice(complex_only) == {"full, complex": (2, 1.0)}
+
+
+def bad_by_notice(result: AgreementResult) -> dict[str, tuple[int, float | None]]:
+    part = result.part("notices")
+    assert part is not None
+    return {name: (part.figure("n", name).n, part.figure("bad_answers", name).value) for name in part.slices}

@@ -11,6 +11,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_result import statistics_of_slice
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.store.engine import Store
@@ -49,11 +50,11 @@ def fill(log: GradedLog) -> None:
 def test_a_filter_gives_the_figures_of_the_slice(graded: GradedLog, of: Any, grade: str) -> None:
     chosen = {"of": of, "grade": grade, "judge_versions": ("one",) if of == "judge" else ()}
     everything = measure_agreement(graded.store, by="query_type", **chosen)
-    (part,) = [each for each in everything.slices if each.name == "sql"]
     result = measure_agreement(graded.store, where=ONE_TYPE, **chosen)
-    assert everything.n > result.n == part.n
-    assert {name: result.statistics[name] for name in part.statistics} == part.statistics
-    assert (everything.where, result.where) == ({}, {"query_types": ["sql"]})
+    assert everything.n > result.n == everything.figure("n", "sql").n
+    part = statistics_of_slice(everything, "sql")
+    assert {name: result.statistics[name] for name in part} == part
+    assert (everything.about.where, result.about.where) == ({}, {"query_types": ["sql"]})
 
 
 def test_a_filter_of_metadata_or_of_reviews_works_too(graded: GradedLog) -> None:
@@ -133,7 +134,7 @@ def test_the_commands_take_the_filter_and_their_json_names_it(
     assert run(["compare", "--recorded", "--judge-version", agreement["title"], *arguments]) == 0
     report = json.loads(capsys.readouterr().out)
     (result,) = report["aspects"]
-    assert agreement["where"] == result["about"]["where"] == {"query_types": ["sql"]}
+    assert agreement["about"]["where"] == result["about"]["where"] == {"query_types": ["sql"]}
     assert [row["value"] for row in result["rows"] if row["figure"] == "pairs"] == [12]
     assert run(["agreement", "--unit", "pairs", *arguments[:-1]]) == 0
     assert "Filter: sql." in capsys.readouterr().out

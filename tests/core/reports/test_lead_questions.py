@@ -68,7 +68,7 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     assert trust.values["on"] == "all 100 judged answers"
     assert beside_people(judge, people) == note("less_than_people")
     assert beside_people(people, people) == note("like_people")
-    unknown = replace(people, statistics={"agreement": Estimate(None)})
+    unknown = replace(people, rows=(Row.of("agreement", ALL, Estimate(None)),))
     assert beside_people(judge, unknown) is None
     assert misses_note(judge).code == "misses_and_alarms"
     assert overlap_note(people, None) is None

@@ -97,11 +97,11 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
         for query_type in (None, "simple", "sql")
     ]
     with log.store.reading() as connection:
-        shown = [part for found in every_judge(connection) for part in (found, *found.slices)]
-    for row, seen in zip(rows, shown, strict=True):
-        assert row["n"] == seen.n
+        shown = [(found, part) for found in every_judge(connection) for part in (None, *found.slices)]
+    for row, (found, part) in zip(rows, shown, strict=True):
+        assert row["n"] == found.figure("n", part).n
         for name, estimate in row["statistics"].items():
-            assert estimate == to_plain(seen.statistics[name])
+            assert estimate == to_plain(found.figure(name, part))
     leading = {"agreement", "kappa", "weighted_kappa", "pearson", "spearman"}
     names = {row["grade"]: leading & row["statistics"].keys() for row in rows}
     assert names == {

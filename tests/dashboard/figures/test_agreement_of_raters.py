@@ -23,8 +23,8 @@ def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figur
     app = open_page("agreement", compare=PEOPLE)
     (words,) = texts(app, "jb-say")
     assert words.startswith("On 19 items of two people or more")
-    pairs = table(app, "Second")
-    assert pairs[["First", "Second"]].values.tolist() == [["Mara", "Jon"]]
+    pairs = table(app, "Raters")
+    assert pairs["Raters"].tolist() == ["Mara / Jon"]
     assert pairs["n"].tolist() == [19]
     assert "By query type" in texts(app, "jb-part")
     assert len(charts(app)) == 1
@@ -36,7 +36,7 @@ def test_judges_with_judges_and_what_their_line_opens(
 ) -> None:
     app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
     assert texts(app, "jb-say")[0].startswith("On 113 items")
-    assert table(app, "Second")["First"].tolist() == ["rag v1"]
+    assert table(app, "Raters")["Raters"].tolist() == ["rag v1 / second v1"]
     cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
     with sqlite_store.reading() as connection:
         inside = len(answers_in(connection, cell))
@@ -46,10 +46,12 @@ def test_judges_with_judges_and_what_their_line_opens(
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
     result = measure_agreement(sqlite_store, of="people", by="query_type")
-    largest = max(result.slices, key=lambda each: each.n)
-    cell = Cell("label", ALL, ALL, "people", by="query_type", slice=largest.name)
+    largest = max(result.slices, key=lambda each: result.figure("n", each).n)
+    cell = Cell("label", ALL, ALL, "people", by="query_type", slice=largest)
     opened = open_page("responses", **cell_rows(cell).query)
-    assert f"label · two people or more, query type {largest.name}: {largest.n} answers ✕" in labels(opened)
+    assert f"label · two people or more, query type {largest}: {result.figure('n', largest).n} answers ✕" in labels(
+        opened
+    )
 
 
 def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -67,7 +69,7 @@ def test_a_judge_with_its_repeats(open_page: OpenPage, sqlite_store: Store) -> N
         store_judgments(connection, version, None, said)
     app = open_page("agreement", compare="Judge and its repeats", grade="Quality")
     assert "33 % [" in texts(app, "jb-say")[0]
-    assert table(app, "Second")["Second"].tolist() == ["ask 2"]
+    assert table(app, "Raters")["Raters"].tolist() == ["ask 1 / ask 2"]
     for other in ("label", "groundedness"):
         app = open_page("agreement", compare="Judge and its repeats", grade=other.capitalize())
         assert texts(app, "jb-empty") == [f"The repeats of again v1 have no {other}, only quality."]
@@ -117,7 +119,7 @@ def test_reviews_without_the_grade_are_told_where_nothing_can_be_shown(
 def test_slices_by_another_field(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("agreement", by="Length", tables="true", all="true")
     slices = table(app, "Length")
-    assert slices["Length"].tolist() == ["All", "under 200"]
+    assert slices["Length"].tolist() == ["under 200", "all answers"]
     assert slices["n"].nunique() == 1
 
 

@@ -25,11 +25,11 @@ from judgeboard.measure.notes import Note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
+from judgeboard.measure.words import FIGURES
 from judgeboard.reports.lead_questions import now_note
 from judgeboard.reports.stats import agreement_tables, measure_log
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
-from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -248,12 +248,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
 ) -> None:
     open_page("agreement", version="rag v1", grade=grade.capitalize(), all="true", **PEOPLE[human], **SLICES[by])
     result = measure_agreement(sqlite_store, judge_versions=["rag v1"], grade=grade, human=human, by=by)
-    parts = [("all", result.statistics), *((each.name, each.statistics) for each in result.slices)]
-    expected = {
-        (name, STATISTICS[figure_name].name): numbers(estimate)
-        for name, statistics in parts
-        for figure_name, estimate in shown_statistics(statistics).items()
-    }
+    expected = {(row.slice or "all", FIGURES[row.figure].title): numbers(row.estimate) for row in result.rows}
     assert {(row[2], row[3]): row[4:8] for row in files["figures"].rows} == expected
     lead = headline_name(SCALES[grade])
     assert drawn.get("slices", {}) == (
@@ -261,7 +256,7 @@ def test_charts_and_files_hold_the_figures_of_the_command(
         if result.answers is None
         else {
             "All": (result.n, result.statistics[lead]),
-            **{each.name: (each.n, each.statistics[lead]) for each in result.slices},
+            **{each: (result.figure("n", each).n, result.figure(lead, each)) for each in result.slices},
         }
     )
     assert drawn.get("confusion") == result.confusion

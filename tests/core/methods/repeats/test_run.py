@@ -190,9 +190,8 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     assert (report.main.items, report.main.left_out, report.answers) == (14, left_out, 16)
     assert all(each.items + sum(each.left_out.values()) == report.answers for each in report.measures)
     result = measure_agreement(sqlite_store, of="repeats")
-    assert result.n + sum(result.left_out.values()) == report.answers
-    words = "Left out: no usable verdict in some repeat (1), no usable verdict in any repeat (1)."
-    assert result.left_out_sentence == words
+    assert result.n + sum(result.about.left_out.values()) == report.answers
+    assert result.about.left_out == {"incomplete": 1, "no_value": 1}
     assert run(["test", "repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
     printed = capsys.readouterr().out
     assert ": Left out: no value in some repeat (1), no value in any repeat (1)." in printed
