@@ -7,7 +7,9 @@ import pytest
 
 from judgeboard.domain import Estimate
 from judgeboard.measure.agreement_notes import luck
-from judgeboard.measure.agreement_result import AgreementSlice
+from judgeboard.measure.agreement_result import AgreementResult, rows_of
+from judgeboard.measure.notes import note
+from judgeboard.measure.result import About
 from judgeboard.stats.estimates import (
     Z,
     far_from_others,
@@ -86,25 +88,25 @@ def test_more_pairs_narrow_the_interval_with_the_root_of_n():
     assert more_pairs(Estimate(1, n=12)) is None
 
 
-def slices(*kappas: tuple[float, float, float]) -> list[AgreementSlice]:
-    return [
-        AgreementSlice(f"judge {n}", 50, {"kappa": Estimate(*kappa, n=50)}) for n, kappa in enumerate(kappas, start=1)
-    ]
+def slices(*kappas: tuple[float, float, float]) -> AgreementResult:
+    parts = [rows_of(50, {"kappa": Estimate(*each, n=50)}, f"judge {n}") for n, each in enumerate(kappas, start=1)]
+    rows = tuple(row for part in parts for row in part)
+    return AgreementResult(about=About(), headline=note("no_verdict"), rows=rows, of="judge", unit="responses")
 
 
 ALIKE = ((0.64, 0.55, 0.73), (0.8, 0.72, 0.88), (0.93, 0.88, 0.98))
 
 
 def test_four_slices_deceive_one_time_in_five() -> None:
-    (note,) = luck(slices(*ALIKE, (0.6, 0.5, 0.7)), None, "kappa")
-    assert (note.code, note.values["chance"]) == ("slices", pytest.approx(0.185, abs=0.001))
-    assert list(luck(slices((0.6, 0.5, 0.7), *ALIKE[:2]), None, "kappa")) == []
+    (found,) = luck(slices(*ALIKE, (0.6, 0.5, 0.7)), "kappa")
+    assert (found.code, found.values["chance"]) == ("slices", pytest.approx(0.185, abs=0.001))
+    assert list(luck(slices((0.6, 0.5, 0.7), *ALIKE[:2]), "kappa")) == []
 
 
 def test_a_slice_far_from_all_others_is_named_with_its_interval() -> None:
-    (note,) = luck(slices(*ALIKE, (0.25, 0.14, 0.36)), "judge_version", "kappa")
-    assert note.code == "slice_apart"
-    assert note.values["figure"].value == 0.25
+    (found,) = luck(slices(*ALIKE, (0.25, 0.14, 0.36)), "kappa")
+    assert found.code == "slice_apart"
+    assert found.values["figure"].value == 0.25
 
 
 def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others() -> None:

@@ -137,7 +137,8 @@ def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
     capsys.readouterr()
     assert run(["agreement", "--json", *database]) == 0
     agreement = json.loads(capsys.readouterr().out)
-    assert (agreement["title"], agreement["n"]) == ("teacher v1", 5)
+    n = next(row["value"] for row in agreement["rows"] if (row["figure"], row["slice"]) == ("n", None))
+    assert (agreement["title"], n) == ("teacher v1", 5)
     assert run(["test", "audit", "teacher", "--recorded", "--by", "reviewer", "--json", *database]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[name] for name in ("audited", "marked", "graded")] == [5, 2, 5]

@@ -116,7 +116,7 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     assert agreement.about.left_out == {"develop": developed}
     assert compared.about.left_out == {"develop": developed}
     judges = measure_agreement(store, of="judges")
-    assert (judges.n, judges.left_out) == (80 - developed, {"develop": developed})
+    assert (judges.n, judges.about.left_out) == (80 - developed, {"develop": developed})
     with store.reading() as connection:
         (plan,) = plan_labels(connection, 0.01, "kappa", versions=[accepted])
     assert {"judge": "rag v2", "n": developed} in [each.values for each in plan.caveats]

@@ -22,6 +22,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, 
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
+from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.juries.command import jury_lines
 from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
@@ -201,13 +202,14 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
     labelled(log, ids[:140])
     report = judge_by_jury(log.store, ["one", "two"])
     agreement = measure_agreement(log.store, judge_versions=["jury"])
-    figures = agreement.statistics["agreement"], agreement.statistics["kappa"], report.account.ok
+    figures = agreement.figure("agreement"), agreement.figure("kappa"), report.account.ok
     assert agreement.graded, "the labels are weighted"
     assert agreement.answers == report.account.ok < 240
-    assert [each.accuracy for each in (report.jury, *report.members)] == [figures[0]] * 3
     for each in (report.jury, *report.members):
-        assert (each.accuracy, each.kappa, each.answers) == figures, "a member is compared on the jury's answers"
-    assert (report.wrong_together, report.wrong_together_answers) == (complement(figures[0]), report.account.ok)
+        accuracy, kappa = (Row.of("", ALL, figure).estimate for figure in (each.accuracy, each.kappa))
+        assert (accuracy, kappa, each.answers) == figures, "a member is compared on the jury's answers"
+    assert Row.of("", ALL, report.wrong_together).estimate == complement(figures[0])
+    assert report.wrong_together_answers == report.account.ok
     assert (report.unanimous_items, report.labelled) == (report.account.ok, 240)
     assert percent_words(figures[0]) in "\n".join(jury_lines(report))
 
@@ -232,11 +234,7 @@ def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) ->
     before = measure_agreement(log.store, of="judges")
     jury = judge_by_jury(log.store, ["one", "two"]).jury.judge_version
     after = measure_agreement(log.store, of="judges")
-    assert (after.sentence, after.statistics, after.judge_versions) == (
-        before.sentence,
-        before.statistics,
-        before.judge_versions,
-    )
+    assert after == before
     with pytest.raises(BadInput, match="jury v1 combines the verdicts of other judges, so it is no further judge"):
         measure_agreement(log.store, of="judges", judge_versions=[jury, "one"])
     with pytest.raises(BadInput, match="jury v1 is a jury, and a jury cannot be a member of a jury"):
@@ -282,7 +280,7 @@ def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_
     report = judge_by_jury(store, ["one", "two"], seen=mara)
     agreement = measure_agreement(mara, judge_versions=["jury"])
     assert (report.account.ok, len(of_jury(store))) == (100, 100), "the verdicts of all answers are combined"
-    assert report.jury.accuracy == agreement.statistics["agreement"]
+    assert Row.of("", ALL, report.jury.accuracy).estimate == agreement.figure("agreement")
     assert (report.jury.accuracy.n, report.jury.answers) == (60, None) == (agreement.n, agreement.answers)
     assert judge_by_jury(store, ["one", "two"]).jury.answers == 100
 

@@ -28,6 +28,7 @@ from judgeboard.llm.recording_endpoint import (
 )
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.notes import note
+from judgeboard.measure.result import ALL, Row
 from judgeboard.methods.repeats.command import repeats_lines
 from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending
@@ -152,7 +153,7 @@ def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     assert report.main.self_consistency.value == 0.75
     assert report.main.self_consistency.method == "Wilson"
     agreement = measure_agreement(sqlite_store, judge_versions=["rag"])
-    assert report.main.accuracy == agreement.statistics["agreement"]
+    assert Row.of("agreement", ALL, report.main.accuracy).estimate == agreement.figure("agreement")
     assert (report.main.accuracy.value, report.main.accuracy_answers) == (0.0, agreement.answers) == (0.0, None)
     assert "12 graded answers" in " ".join(repeats_lines(report))
     log.review_all(ids[12:], label=GOOD.value)
