@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sqlalchemy import Connection
@@ -92,7 +93,7 @@ class ScoredLabels(Columns):
         return wrong
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class JudgedScores(Columns):
     """The badness of all answers that have a score; columns are as in `ScoredLabels`.
 
@@ -112,7 +113,7 @@ class JudgedScores(Columns):
         """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
         return np.where(self.excused, _EXCUSED, self.badness)
 
-    @property
+    @cached_property
     def choosing(self) -> BoolArray:
         """Which answers are in the half that chooses a threshold."""
         return drawn("cal", self.groups) < 0.5

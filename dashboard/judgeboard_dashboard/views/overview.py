@@ -54,8 +54,8 @@ from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.log_figures import (
     bad_share,
     corrected_shares,
-    groundedness_trend,
     judge_agreement,
+    kept_trend,
     latest_news,
     people_agreement,
     signals,
@@ -166,7 +166,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
     latest = latest_news(shares)
     if latest is None:
         is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
-        change = shares if is_corrected else groundedness_trend()
+        change = shares if is_corrected else kept_trend()
         sentence(change_words(change.changes.sentence))
         if any(panel.points for panel in change.panels[:1]):
             _trend_picture(change, as_table=as_table)

@@ -9,7 +9,7 @@ from judgeboard.measure.changes import ERRORS
 from judgeboard.measure.corrected_trend import CorrectedTrend
 from judgeboard.measure.periods import Period
 from judgeboard.measure.result import Result
-from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel, Trend, trend
+from judgeboard.measure.trend import QUERY_TYPE, SPLITS, LeftOut, Panel, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, own_label_figures
 from judgeboard.reports.trends import corrected_table, evidence_notes, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.charts.trend import (
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.log_figures import corrected_shares
+from judgeboard_dashboard.widgets.log_figures import corrected_shares, kept_trend
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.tables import show_rows
@@ -56,12 +56,11 @@ def trends() -> None:
         criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
         asked, as_table = _filters(rules, versions, splits, criteria, own_labels)
         is_corrected = asked.get("measure") == CORRECTED
-        if not is_corrected:
-            figures = trend(connection, **asked)
     show_alarms()
     if is_corrected:
         _corrected(corrected_shares(asked["period"], asked["judge"]), as_table=as_table)
         return
+    figures = kept_trend(**asked)
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
         empty_page("trends", figures.changes.sentence)

@@ -1,5 +1,7 @@
 """Figures of the whole log that several pages show, kept for all sessions until rows are added."""
 
+from typing import Any
+
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import AgreementResult
 from judgeboard.measure.choice import AgreementChoice
@@ -63,9 +65,10 @@ def latest_news(shares: CorrectedTrend) -> Result | None:
     )
 
 
-def groundedness_trend() -> Trend:
-    """Return the mean groundedness over time, with the verdicts of the primary judge, not corrected by labels."""
-    return kept_until_new_rows(log_revision, trend, ("trend", utc_now().date()))
+def kept_trend(**asked: Any) -> Trend:
+    """Return what `trend` returns for these arguments; without any, the mean groundedness of the primary judge."""
+    key = "trend", tuple(sorted(asked.items())), utc_now().date()
+    return kept_until_new_rows(log_revision, lambda connection: trend(connection, **asked), key)
 
 
 def time_of_review() -> ReviewTime | None:
