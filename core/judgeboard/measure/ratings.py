@@ -42,6 +42,7 @@ from judgeboard.store.grades import (
     HALLUCINATED,
     GradedReviews,
     Grades,
+    any_reveal,
     before_and_after,
     dimensions_scored,
     graded_reviews,
@@ -479,7 +480,7 @@ class AnswerRatings:
         Each row is one person on one answer; the interval resamples answers.
         """
         shares: dict[str, Estimate] = {}
-        for grade in GRADES:
+        for grade in GRADES if any_reveal(self.connection) else ():
             grades = before_and_after(self.connection, version.id, grade)
             if self.source.matching is not None:
                 grades = grades.at(among(grades.response_ids, self.source.matching))

@@ -117,23 +117,25 @@ def summed(
     """
     same_length(strata, scores, groups, labelled)
     sizes = np.bincount(groups)
-    with_label, at = np.unique(groups[labelled], return_inverse=True)
+    has_label = np.zeros(len(sizes), dtype=np.bool_)
+    has_label[groups[labelled]] = True
+    at = (np.cumsum(has_label) - 1)[groups[labelled]]
     # A group of one answer without a label has a row with two numbers, so most logs need no row of it.
-    needs_row = sizes > 1
-    needs_row[with_label] = True
+    needs_row = (sizes > 1) | has_label
     place, inside = np.cumsum(needs_row) - 1, needs_row[groups]
-    cells, shape = place[groups[inside]] * count + strata[inside], (int(needs_row.sum()), count)
+    some: BoolArray | slice = slice(None) if inside.all() else inside  # without a copy
+    cells, shape = place[groups[some]] * count + strata[some], (int(needs_row.sum()), count)
     rows = np.concatenate(
         [
             np.bincount(cells, weights=weights, minlength=shape[0] * count).astype(np.float64).reshape(shape)
-            for weights in (None, scores[inside])
+            for weights in (None, scores[some])
         ],
         axis=1,
     )
     answers, total, squares = _by_stratum(strata, scores, count)
     alone, alone_total, alone_squares = map(np.diag, _by_stratum(strata[~inside], scores[~inside], count))
     moments = rows.T @ rows + np.block([[alone, alone_total], [alone_total, alone_squares]])
-    population = Population(answers, total, squares, int((sizes > 0).sum()), moments, rows[place[with_label]])
+    population = Population(answers, total, squares, int((sizes > 0).sum()), moments, rows[place[has_label]])
     return population, Labels(strata[labelled], at.astype(np.int64), scores[labelled], values)
 
 

@@ -30,7 +30,7 @@ from judgeboard.store.reviews import (
     reviews_on,
 )
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, listed, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, any_row, listed, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     IMPORT_BATCH,
@@ -142,6 +142,11 @@ class BeforeAndAfter(Columns):
     judge: FloatArray
     blind: FloatArray
     revealed: FloatArray
+
+
+def any_reveal(connection: Connection) -> bool:
+    """Return whether anybody graded an answer after a verdict was revealed."""
+    return any_row(connection, REVIEW.c.stage == Stage.REVEALED.value)
 
 
 def before_and_after(connection: Connection, version_id: int, grade: str) -> BeforeAndAfter:
