@@ -95,12 +95,12 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("agreement", r"^(n|answers)$", r"\1.value"),
     ("agreement", r"^(left_out|where|grade|by)\b", r"about.\1"),
     ("agreement", r"^ungraded$", "about.counts.ungraded"),
-    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.statistics\.(\w+)\.", r"\3[\1 / \2]."),
-    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.n$", r"n[\1 / \2].value"),
-    ("agreement", r"^self_agreement\[([^],]*),[^]]*\]\.statistics\.(\w+)\.", r"\2[\1]."),
-    ("agreement", r"^against_gold\[([^]]*)\]\.statistics\.(\w+)\.", r"\2[\1]."),
-    ("agreement", r"^classes\[([^]]*)\]\.(precision|recall|f1)\.", r"\2[\1]."),
-    ("agreement", r"^anchoring\.(\w+)\.", r"moved[\1]."),
+    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.statistics\.(\w+)\.", r"parts[rater_pairs].\3[\1 / \2]."),
+    ("agreement", r"^rater_pairs\[([^],]*),([^]]*)\]\.n$", r"parts[rater_pairs].n[\1 / \2].value"),
+    ("agreement", r"^self_agreement\[([^],]*),[^]]*\]\.statistics\.(\w+)\.", r"parts[self_agreement].\2[\1]."),
+    ("agreement", r"^against_gold\[([^]]*)\]\.statistics\.(\w+)\.", r"parts[against_gold].\2[\1]."),
+    ("agreement", r"^classes\[([^]]*)\]\.(precision|recall|f1)\.", r"parts[classes].\2[\1]."),
+    ("agreement", r"^anchoring\.(\w+)\.", r"parts[anchoring].moved[\1]."),
     ("compare versions", r"^counts\.change\.", "change."),
     ("compare versions", r"^counts\.(\w+)$", r"\1.value"),
     ("compare versions", r"^changes\.(\w+)\.", r"\1_change."),
@@ -242,6 +242,7 @@ MOVED: Sequence[Known] = (
         r"(\[gpt-3\.5-turbo-0613\])?\.(low|high)$",
         "for the same reason, but a stratum with 2 labels, which are alike, leaves few degrees of freedom: wider",
     ),
+    Known("compare sources", r"^headline\.code$", "one code says of all contrasts why they are unknown"),
     Known("stats", r"\.(method|unit)$", "rows have no method; the docs name it"),
 )
 
@@ -268,6 +269,7 @@ GONE: Sequence[Known] = (
         "there is no such preference, or only one order",
     ),
     Known("compare versions", r"^unusable\[", "none of the verdicts is unusable"),
+    Known("compare sources", r"^caveats\[\]\.", "the list has a second caveat, so its rows have numbers"),
     Known("compare sources", r"^query_type\[", "the slices have the names"),
     Known("compare (versions|sources)", r"^(a|b|by|judge|first|second)$", "the names stand in sides and in about"),
     Known(
@@ -605,7 +607,8 @@ def leaves(tree: object, path: str = "") -> Iterator[tuple[str, Leaf]]:
             if key not in NOT_COMPARED:
                 yield from leaves(value, f"{path}.{key}" if path else key)
     elif isinstance(tree, list):
-        for name, row in zip(names_of(tree), tree, strict=True):
+        parts = [each["headline"]["code"] for each in tree] if path == "parts" else names_of(tree)
+        for name, row in zip(parts, tree, strict=True):
             if isinstance(row, dict) and "figure" in row:
                 of_slice = "" if row["slice"] is None else f"[{row['slice']}]"
                 result = f"{path.rpartition('.')[0]}." if "." in path else ""
