@@ -287,7 +287,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert few.share.value is not None, "8 of 200 hidden answers hardly move a figure"
     assert (few.about.counts["answers"], few.about.left_out) == (192, {"hidden": 8})
     agreed = measure_agreement(mara)
-    assert (agreed.answers, agreed.left_out["hidden"]) == (192, 8)
+    assert (agreed.answers, agreed.about.left_out["hidden"]) == (192, 8)
     assert "hidden" not in measure_rate(everybody, target="these").about.left_out
 
 
