@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.domain import Decision, QueueOrder, Response, Status
+from judgeboard.domain import Decision, Feedback, FeedbackKind, QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.measure.agreement import agreement_of
@@ -22,6 +22,7 @@ from judgeboard.measure.rates import Rate, RateChoice, rate_of
 from judgeboard.measure.sample import answers_of, log_revision, reviews_of, verdicts_of_reviewed
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import close_queue, create_queue
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, connect
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
@@ -30,7 +31,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import reapply_flags, store_responses
+from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.strata import JudgedAnswers
 from judgeboard.store.tables import CHANGE, RESPONSE
 from judgeboard.store.triggers import MOST_CHANGES
@@ -289,3 +290,19 @@ def test_a_blind_reviewer_gets_nothing_of_what_is_kept_for_others(store: Store) 
     for _ in range(2):
         assert types(lead.id) == ["marker", "open"] * 2
         assert types(mara.id) == ["open"] * 2
+
+
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_a_filter_by_feedback_finds_feedback_that_comes_later(store: Store, is_judged: bool) -> None:
+    log = GradedLog(store)
+    version, ids = log.version() if is_judged else None, log.answers(12)
+    if version is not None:
+        log.say_all(version, ids, groundedness=0.9, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    down, counts = RowFilter(user="down"), []
+    for feedback in ({}, {id_: [Feedback(FeedbackKind.THUMBS, 0)] for id_ in ids[:5]}):
+        with store.writing() as connection:
+            add_feedback(connection, feedback, (), None, utc_now())
+        with store.reading() as connection:
+            counts.append(rate_of(connection, version, RateChoice(where=down)).about.counts["answers"])
+    assert counts == [0, 5]
