@@ -39,6 +39,11 @@ MOST_QUEUED = 200  # ids fit an address
 PURPOSE = "Pairs show which of two answers is better. A judge is asked in both orders. People do not see its verdict."
 COMPARE = "judgeboard compare --a SOURCE --b SOURCE --model NAME"
 IMPORT = "To import recorded pairs: `judgeboard import --kind pairs FILE`"
+SHOWN = (
+    *("pairs", "self_consistency", "first_position", "accuracy", "people"),
+    *("accuracy_orders_mean", "accuracy_consistent", "flips"),
+)
+"""The figures of the table; its file has all."""
 
 
 class PairList(NamedTuple):
@@ -171,8 +176,10 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     for result in (each for each in pairs.aspects if each.about.grade == aspect):
         heading(f"{result.about.judges[0]}, {aspect}")
         caption(*result.caveats)
+        measured = {row.figure for row in result.rows if row.value is not None}
         table(
-            result.table("pairs", *FIGURES, *COUNTS[1:]),
+            result.table(*(each for each in SHOWN if each in measured)),
+            csv=result.table("pairs", *FIGURES, *COUNTS[1:]),
             key="pair_figures",
             under=(
                 "Intervals: 95 % CI, bootstrap over questions.",

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
@@ -314,6 +314,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "first": 20_000,
         "last": 20_001,
         "reviews": (),
+        "notice": RESPONSE.c.extra[("served", "notice")].as_string(),
+        ("kinds", Sequence): ("caution", "doubt"),
     }
 
 

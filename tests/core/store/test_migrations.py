@@ -392,10 +392,13 @@ PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/(rate( by type)?|threshold|stand|calibrate|plan)/": "They are rows: `equal_figures.py` compares them.",
+    r"/figures/(agreement[^/]*|compare)/(?!statistics)": "Slices and parts are rows: `equal_figures.py` compares them.",
+    r"/figures/.+/statistics/\w+/(method|unit|level|left_out)": "A row has none of these.",
+    r"/figures/.+/statistic/reason": "Reasons are shorter.",
+    r"/figures/trends[^/]*/left_out/\d+/words": "The number stands beside the words.",
     r"/figures/.+/(sentence|notes|warnings)": "Sentences are codes with their numbers.",
     r"/figures/queue list/queues/[02]/assigned_to": "The test assigns them: a blind queue must name its people.",
     r"/figures/queue list/queues/\d+/rules/1": 'The order is called "most doubtful first".',
-    r"/figures/agreement/(sentence|notes)": "They say which answers they are about.",
     r"/figures/agreement/statistics/auroc/(low|high|method)": "The interval holds near 1 and with few bad answers.",
     r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
     r"/figures/health/checks/11/statistic/(value|n)": "Only graded answers that stand for all judged ones count.",
@@ -406,10 +409,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     ),
     r"/figures/agreement of pairs/statistics/macro_\w+/": "No interval with fewer than 15 rows of a class.",
     r"/figures/agreement by people/statistics/fleiss_kappa/": "No interval with fewer than 12 items of a category.",
-    r"/figures/agreement of pairs/notes/\d+/text": "Only the part that lacks labels is named.",
     r"/figures/health/checks/\d+/also/per_100_characters/(low|high)": "The error of a slope counts leverage.",
-    r"/figures/agreement by people/(sentence|notes/\d+/text)": "They say which answers they are about.",
-    r"/figures/agreement of pairs/sentence": "A strength is named only if the whole interval has it.",
     r"/figures/rate( by type(/slices/\d+)?)?/labels_only/(low|high|method|unit|reason)": "Some labels are no sample.",
     r"/figures/stand/(confidence|test|stages)": "One judge or the mean of several; no stages.",
     r"/figures/stand/sentence": "No threshold was found: there may be one.",
@@ -457,6 +457,14 @@ def unexplained(places: Iterable[str], *more: str) -> list[str]:
     return [place for place in places if not (known.match(place) or is_wider(place))]
 
 
+def with_statistics(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures, with the rows of all answers also by name, as `agreement` printed statistics before."""
+    for figure in figures.values():
+        if "statistics" not in figure and "rows" in figure:
+            figure["statistics"] = {row["figure"]: row for row in figure["rows"] if row["slice"] is None}
+    return figures
+
+
 def blind_queues_of_everybody(store: Store) -> list[str]:
     blind = or_(QUEUE.c.blind_people.is_(True), QUEUE.c.blind_judge.is_(True))
     with store.reading() as connection:
@@ -485,7 +493,7 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
         with empty.reading() as connection:
             people = [each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}]
         assign_queue(empty, name, by="test", add=people)
-    now = {"exports": exports(address(empty), tmp_path / "now"), "figures": figures(address(empty))}
+    now = {"exports": exports(address(empty), tmp_path / "now"), "figures": with_statistics(figures(address(empty)))}
     shown["figures"] = {name: figure for name, figure in shown["figures"].items() if name in FIGURES}
     assert unexplained(differences(shown, now), *OF_CHOSEN_LABELS) == []
 
@@ -518,7 +526,7 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
 
     request.getfixturevalue("following")
     bring_up(Path(database))
-    now = {"exports": exports(database, tmp_path / "now"), "figures": figures(database, LOG_FIGURES)}
+    now = {"exports": exports(database, tmp_path / "now"), "figures": with_statistics(figures(database, LOG_FIGURES))}
     assert unexplained(differences(shown, now)) == []
 
 
