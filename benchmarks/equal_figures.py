@@ -231,7 +231,7 @@ MOVED: Sequence[Known] = (
     ),
     Known(
         "agreement|labels rate|compare judges|trends --.*--corrected|stats",
-        r"^(agreement|kappa|ac1|sensitivity|specificity|precision|f1|macro_recall|mcc)(\[.*\])?\.(low|high)$"
+        r"^(agreement|accuracy|kappa|ac1|sensitivity|specificity|precision|f1|macro_recall|mcc)(\[.*\])?\.(low|high)$"
         r"|(\bstatistics\.\w+|in_all_answers\.\w+|^wrong_together|\.rates\[.*\]\.(sensitivity|specificity)\[\d\])\.(low|high)$",
         "labels that are all alike in a stratum count with their own degrees of freedom, so no interval is too wide",
         narrower=True,
