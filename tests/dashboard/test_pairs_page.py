@@ -50,8 +50,10 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     assert lines["People"].tolist()[0] == "B (3)"
     models = [table.value["Model"].tolist() for table in app.dataframe if "Strength" in table.value]
     assert models == [["alpha-model", "beta-model"]] * 2 + [["beta-model", "alpha-model"]] * 2
-    said = " ".join(texts(app))
-    assert all(f"by the preferences of {by}" in said for by in ("the judge", "gold", "people", "each person's vote"))
+    captions = " ".join(texts(app))
+    assert all(
+        f"by the preferences of {by}" in captions for by in ("the judge", "gold", "people", "each person's vote")
+    )
 
 
 def test_a_judge_of_one_order_is_not_said_to_agree_with_itself(page_store: Store, open_page: OpenPage) -> None:

@@ -241,7 +241,9 @@ def _error(status: int, message: str, events: Iterable[SpanEvent]) -> str | None
 def _id(value: bytes, length: int, what: str) -> str | None:
     """Return an id as hexadecimal text; None if it is empty or zero."""
     if value and len(value) != length:
-        raise BadInput(f"a {what} id has {len(value)} bytes instead of {length}")
+        raise BadInput(
+            f"a {what} id has {len(value)} bytes instead of {length} ({2 * length} hexadecimal digits in JSON)"
+        )
     return value.hex() if any(value) else None
 
 
