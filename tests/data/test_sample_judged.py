@@ -47,7 +47,8 @@ def test_the_offline_judge_shows_the_drop_in_the_last_three_weeks_of_complex_ans
     assert len(points) == 10
     lowest_before = min(bounds(point)[0] for point in points[:WEEKS_BEFORE])
     highest_after = max(bounds(point)[1] for point in points[WEEKS_BEFORE:])
-    assert lowest_before > highest_after, "no interval of a week before reaches into one after"
+    # No interval of a week before reaches into one after.
+    assert lowest_before > highest_after
 
 
 def test_the_trends_page_says_when_it_fell_and_of_the_others_nothing(judged: Store) -> None:
@@ -125,7 +126,8 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
     assert len(alone & graded) > 80
     # Reviewers differ on a few of them.
     assert len(alone & graded & waiting) <= 5
-    assert (worth.flagged.n, worth.not_flagged.n) == (89, 119), "all labels that count, not only those with a decision"
+    # All labels that count, not only those with a decision.
+    assert (worth.flagged.n, worth.not_flagged.n) == (89, 119)
 
 
 @pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versions"])

@@ -96,7 +96,8 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     assert "too few" not in printed
     command = "judgeboard queue create labels --plan rate --n 8 --where source=log"
     assert suggested == f"next: {command} --db {db}\n"
-    assert run([*shlex.split(command)[1:], "--db", db]) == 0, "the command works as it is printed"
+    # The command works as it is printed.
+    assert run([*shlex.split(command)[1:], "--db", db]) == 0
     assert run(["agreement", "--of", "people", "--db", db]) == 0
     assert "--n 10 --needed 2" in capsys.readouterr().err
 
@@ -139,7 +140,8 @@ def test_the_command_in_the_sentence_has_the_filter(sqlite_log: GradedLog, capsy
     assert run(["agreement", "--where", "query_type=sql", "--db", db]) == 0
     command = capsys.readouterr().err.removeprefix("next: ")
     assert "--where query_type=sql" in command
-    assert run(shlex.split(command)[1:]) == 0, "the command works as it is printed"
+    # The command works as it is printed.
+    assert run(shlex.split(command)[1:]) == 0
 
 
 def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,8 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     file = str(pairs_file(tmp_path, 5))
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
-    assert (code, len(endpoint.requests)) == (0, 10), "two calls per pair"
+    # Two calls per pair.
+    assert (code, len(endpoint.requests)) == (0, 10)
     assert (content["account"]["asked"], content["account"]["ok"], content["pairs"]) == (10, 10, 5)
     assert content["account"]["not_reached"] == 0
     (group,) = content["aspects"]
@@ -71,7 +72,8 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     code, endpoint = compare(sqlite_store, always(said("first")), "--pairs", file, "--json")
     content = json.loads(capsys.readouterr().out)
     assert (code, endpoint.requests, content["account"]["asked"], content["account"]["run_id"]) == (0, [], 0, None)
-    assert content["aspects"] == [group], "the figures are of all pairs of the file, whenever they were asked"
+    # The figures are of all pairs of the file, whenever they were asked.
+    assert content["aspects"] == [group]
 
 
 def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copied(
@@ -96,7 +98,8 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     pairs = {row["external_id"]: (row["response_a_id"], row["response_b_id"]) for row in rows_of(sqlite_store, PAIR)}
     assert pairs == {"old-0 / new-2": (1, 6), "old-2 / new-0": (3, 4)}
     shown = [request.body["messages"][1]["content"] for request in endpoint.requests]
-    assert sum("[BEGIN PASSAGE 1" in text for text in shown) == 2, "passages are shown where both answers had them"
+    # Passages are shown where both answers had them.
+    assert sum("[BEGIN PASSAGE 1" in text for text in shown) == 2
 
 
 def test_the_first_answer_to_a_repeated_question_meets_the_first(sqlite_store: Store) -> None:
@@ -119,7 +122,8 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store: Stor
     assert run(["compare", "--recorded", "--judge-version", "old judge", "--db", address(sqlite_store)]) == 0
     out = capsys.readouterr().out
     assert "old judge v1" in out
-    assert "75 %" in out, "the same preference in both orders"
+    # The same preference in both orders.
+    assert "75 %" in out
 
 
 def test_a_refused_key_is_2_and_says_why(sqlite_store: Store, tmp_path: Path, capsys) -> None:
@@ -210,6 +214,7 @@ def test_a_second_command_with_the_same_run_says_which_process_makes_it(
             first.send_signal(signal.SIGKILL)
         endpoint.release()
         until(lambda: run(command) == 0, "the lock of a killed process ends with it")
-        assert len(endpoint.server.requests) == 30 + AT_ONCE, "only the calls that were in flight are repeated"
+        # Only the calls that were in flight are repeated.
+        assert len(endpoint.server.requests) == 30 + AT_ONCE
     assert len(stored(store)) == 30
     assert [(row["kind"], row["state"]) for row in runs(store)][-1] == ("compare", "done")

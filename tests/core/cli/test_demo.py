@@ -66,11 +66,13 @@ def filled(fill_once: Any) -> Callable[[Store], list[str]]:
 
 
 def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store, filled: Any) -> None:
-    assert len(filled(sqlite_store)) == 12, "it tells every step"
+    # It tells every step.
+    assert len(filled(sqlite_store)) == 12
     brought = json.loads(numbers(sqlite_store))
     assert brought["responses"] == 448
     assert brought["judgments"]["ok"] == 648
-    assert brought["reviews"] > 198, "grades from the file, and decisions in the queue"
+    # Grades from the file, and decisions in the queue.
+    assert brought["reviews"] > 198
     assert brought["flags"]["by_state"]["open"] > 100
 
 
@@ -86,7 +88,8 @@ def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store
     latest, before = list_results(sqlite_store)
     result = suite_result(sqlite_store, latest.run, baseline=before.run)
     assert result.pass_rate.low is not None
-    assert result.gate.code == FAIL, "the later model is worse"
+    # The later model is worse.
+    assert result.gate.code == FAIL
 
 
 def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(sqlite_store: Store, filled: Any) -> None:
@@ -131,7 +134,8 @@ def test_a_demo_that_broke_off_or_is_of_another_release_is_completed(
     fill(sqlite_store)
     assert read == ["responses", "responses", "verdicts", "grades", "grades", "pairs", "samples"]
     fill(sqlite_store)
-    assert len(read) == 7, "the same release again reads nothing"
+    # The same release again reads nothing.
+    assert len(read) == 7
     assert json.loads(numbers(sqlite_store)) == before
 
 

@@ -111,13 +111,15 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
         assert run(["doctor", "--db", database]) == 1
         assert "other values than this terminal: judges, random_share" in capsys.readouterr().out
         monkeypatch.setenv("JUDGEBOARD_CONFIG", str(ours))
-        assert run(["doctor", "--db", database]) == 0, "equal contents in different folders"
+        # Equal contents in different folders.
+        assert run(["doctor", "--db", database]) == 0
         assert "settings: equal in this terminal and 1 worker" in capsys.readouterr().out
         theirs.write_text(theirs.read_text().replace("0.5", "0.25"))
         until(lambda: recorded() == 2, "the settings that the running server reads now")
         assert run(["doctor", "--db", database]) == 1
         assert "other values than this terminal: random_share" in capsys.readouterr().out
-    assert run(["doctor", "--db", database]) == 0, "the server has ended"
+    # The server has ended.
+    assert run(["doctor", "--db", database]) == 0
 
 
 def test_a_missing_database_names_the_command_that_makes_one(

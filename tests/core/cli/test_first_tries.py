@@ -213,12 +213,14 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
 def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     db = ["--db", address(sqlite_store)]
     store_answers(sqlite_store, 3)
-    assert run(["worker", *db, "cancel"]) == 2, "it starts no worker"
+    # It starts no worker.
+    assert run(["worker", *db, "cancel"]) == 2
     assert "write the subcommand first: judgeboard worker cancel" in capsys.readouterr().err
     assert run(["worker", "cancl", *db]) == 2
     assert "subcommands: cancel" in capsys.readouterr().err
     assert run(["worker", "cancel", *db]) == 2
-    assert "Ctrl-C" in capsys.readouterr().err, "a command in another terminal is stopped there"
+    # A command in another terminal is stopped there.
+    assert "Ctrl-C" in capsys.readouterr().err
     job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")
     assert run(["worker", "cancel", *db]) == 0
     assert capsys.readouterr().out == "Cancelled before it began. Verdicts are kept.\n"
@@ -233,7 +235,8 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     )
     assert run(["worker", "cancel", *db]) == 2
     listed = capsys.readouterr().err
-    assert first in listed, "a job that waits has no run, so its id names it"
+    # A job that waits has no run, so its id names it.
+    assert first in listed
     assert second in listed
     assert run(["worker", "cancel", first, *db]) == 0
     assert [job_progress(sqlite_store, each).state for each in (first, second)] == ["cancelled", "waiting"]
@@ -242,7 +245,8 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
         begun = start_or_continue_run(connection, version, mode="all", where=None, limit=None, actor="cli:mara")
         set_run(connection, second, begun.id)
     capsys.readouterr()
-    assert run(["worker", "cancel", second, *db]) == 0, "the id of a job names it also after its run has begun"
+    # The id of a job names it also after its run has begun.
+    assert run(["worker", "cancel", second, *db]) == 0
     assert capsys.readouterr().out == "Cancelled after 0 of 3 answers. Verdicts are kept.\n"
     with sqlite_store.reading() as connection:
         assert get_job(connection, second).cancelled_at is not None

@@ -155,7 +155,8 @@ def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(aske
     undo, again = line.split("`")[1::2]
     assert undo.startswith("judgeboard import undo 1 ")
     assert line.index("undo") < line.index("--source NAME")
-    assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0], "the printed commands work"
+    # The printed commands work.
+    assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0]
 
 
 def the_command(printed: list[str]) -> list[str]:
@@ -196,7 +197,8 @@ def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
     ]
     assert not list(tmp_path.glob("*.rejected.jsonl"))
     assert not database.exists()
-    assert run(the_command(printed)) == 0, "the printed command imports the file"
+    # The printed command imports the file.
+    assert run(the_command(printed)) == 0
 
 
 def test_a_mapping_is_remembered_for_its_source(asked) -> None:
@@ -354,7 +356,8 @@ def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
     printed = asked("log.csv", log)[1]
     assert any(line.startswith("  1 flag raised: `judgeboard flags list") for line in printed)
-    assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1]), "nothing new, no flag"
+    # Nothing new, no flag.
+    assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1])
     verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
     printed = asked("verdicts.csv", verdicts, "--kind", "verdicts")[1]
     assert any("flags raised" in line for line in printed)

@@ -93,9 +93,11 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
     (more,) = (row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None))
     where = "--where query_type=legal"
     next_command = typed("labels", "plan", *these, *where.split()).err
-    assert f"--plan rate --n {more} {where} --db " in next_command, "the queue draws from the planned answers"
+    # The queue draws from the planned answers.
+    assert f"--plan rate --n {more} {where} --db " in next_command
     made = typed("queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json")
-    assert (made["items"], made["assigned_to"]) == (more, [actor()]), "without names, the queue is yours"
+    # Without names, the queue is yours.
+    assert (made["items"], made["assigned_to"]) == (more, [actor()])
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
@@ -160,13 +162,15 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
     with case.store.reading() as connection:
         types = connection.execute(drawn).scalars().all()
-    assert types == ["legal"] * 80, "the queue draws from the planned answers only"
+    # The queue draws from the planned answers only.
+    assert types == ["legal"] * 80
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
     printed = typed("labels", "plan", "--reach", "0.02")
     assert printed.out.startswith("Log and judge more answers: 200 are too few ")
-    assert "`judgeboard labels rate" in printed.out, "rate says: label them"
+    # Rate says: label them.
+    assert "`judgeboard labels rate" in printed.out
     assert "queue create" not in printed.err
 
 

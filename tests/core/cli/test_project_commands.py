@@ -88,7 +88,8 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
 ) -> None:
     (folder / name).write_text(LOGS[name], encoding="utf-8")
     assert run(["init", name]) == 0
-    assert not (folder / "judgeboard.db").exists(), "init stores nothing"
+    # Init stores nothing.
+    assert not (folder / "judgeboard.db").exists()
     assert run(["import", name]) == 0
     assert run(["judge"]) == 0
     assert f"{ROWS} asked = {ROWS} ok" in capsys.readouterr().out
@@ -164,7 +165,8 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         assert "strict v1, run 1: 2 asked" in out
         assert "strict v2, run 2: 1 asked" in out
         assert "offline v1, run 3: 30 asked" in out
-        assert "cost $ 0 " not in out.splitlines()[-3], "the price of the file counts"
+        # The price of the file counts.
+        assert "cost $ 0 " not in out.splitlines()[-3]
         assert run(["test", "audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
         assert endpoint.requests[-1].body["model"] == "big"
     for other in (["--judge", "lexical"], ["--jury", "a,b"]):
@@ -218,7 +220,8 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     assert run(["config", "--confirm"]) == 0
     run(["import", "flat.jsonl"])
     assert run(["queue", "create", "legal"]) == 0
-    assert run(["queue", "create", "other", "--needed", "1"]) == 0, "the file has no table for this one"
+    # The file has no table for this one.
+    assert run(["queue", "create", "other", "--needed", "1"]) == 0
     capsys.readouterr()
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
@@ -239,11 +242,13 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
     out = capsys.readouterr().out
     assert "strict v1 judges 10 % (QA: 50 %)" in out
-    assert "per day: 20 calls" in out, "what is typed takes precedence"
+    # What is typed takes precedence.
+    assert "per day: 20 calls" in out
     assert run(["config"]) == 0
     out = capsys.readouterr().out
     assert "queues.legal              where: rule=random_sample" in out
-    assert "(judgeboard.toml, line 12)" in out, "the line of the alert"
+    # The line of the alert.
+    assert "(judgeboard.toml, line 12)" in out
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
     assert run(["doctor"]) == 1
     assert "judgeboard.toml, line 3: alerts.bad.when is not usable: no condition 'old'" in capsys.readouterr().out
@@ -256,7 +261,8 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     file = folder / "judgeboard.toml"
     file.write_text('low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n')
     assert run(["import", "flat.jsonl"]) == 0
-    assert run(["config"]) == 0, "the file describes this judge, which has not judged yet"
+    # The file describes this judge, which has not judged yet.
+    assert run(["config"]) == 0
     assert run(["judge", "strict"]) == 0
     capsys.readouterr()
     file.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
@@ -270,14 +276,17 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     assert run(["doctor"]) == 1
     assert fault in capsys.readouterr().out
     with closing(open_store(None)) as store, store.reading() as connection:
-        assert count_open_flags(connection) == ROWS, "the flags of the low scores stay"
+        # The flags of the low scores stay.
+        assert count_open_flags(connection) == ROWS
     (folder / "more.jsonl").write_text(LOGS["chat.jsonl"])
     assert run(["import", "more.jsonl", "--source", "chat"]) == 0
     assert f"warning: {fault}" in capsys.readouterr().err
-    assert run(["judge", "strcit", "--judge", "lexical"]) == 0, "a new judge gets this name"
+    # A new judge gets this name.
+    assert run(["judge", "strcit", "--judge", "lexical"]) == 0
     assert run(["config"]) == 0
     file.write_text('primary_judge = "lexical"\n')
-    assert run(["config", "--db", "none.db"]) == 0, "before the first judge, a kind is a name"
+    # Before the first judge, a kind is a name.
+    assert run(["config", "--db", "none.db"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -339,7 +348,8 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsy
         run(["config", "--confirm"])
         run(["import", "log.csv"])
         capsys.readouterr()
-        assert run(["suite", "run", "shop"]) == 1, "4 is below the threshold of the file"
+        # 4 is below the threshold of the file.
+        assert run(["suite", "run", "shop"]) == 1
         assert "threshold 4.5" in capsys.readouterr().out
         assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {("big", 0.4)}
         assert run(["suite", "run", "shop", "--threshold", "3"]) == 0

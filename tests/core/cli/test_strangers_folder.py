@@ -100,7 +100,8 @@ def test_a_judge_of_a_strangers_file_gets_neither_key_nor_log(
         assert run(judge) == 0
         assert len(endpoint.requests) == 2
         (folder / place / "judgeboard.toml").write_text(text.replace('"m"', '"n"'))
-        assert run(judge) == 2, "a changed file is confirmed anew"
+        # A changed file is confirmed anew.
+        assert run(judge) == 2
         assert len(endpoint.requests) == 2
 
 
@@ -118,7 +119,8 @@ def test_no_command_sends_anything_to_an_address_of_a_strangers_file(
             run([*words, *db])
             refused += "config --confirm" in capsys.readouterr().err
             assert listener.received == [], words
-    assert refused > len(examples), "most commands have read the file"
+    # Most commands have read the file.
+    assert refused > len(examples)
 
 
 @pytest.mark.parametrize(

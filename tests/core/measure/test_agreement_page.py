@@ -157,7 +157,8 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
     log.say(version, {each: {"label": BAD if place % 8 == 0 else GOOD} for place, each in enumerate(ids)})
     log.reviews(labels)
     first, second, third = details(log).over_time
-    assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None), "4 bad answers"
+    # 4 bad answers.
+    assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None)
     assert third.kappa.reason.startswith("no interval: people found fewer than 5 bad ")
     assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
     assert first.kappa.low < 0.5 < first.kappa.high
@@ -192,7 +193,8 @@ def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
         worth = flags_worth(connection)
     (of_rule,) = worth.rules
     assert (of_rule.rule, of_rule.confirmed, of_rule.decided) == ("low_groundedness", 9, 12)
-    assert (of_rule.bad.value, of_rule.bad.n) == (1, 12), "people labelled all of them bad, also those they dismissed"
+    # People labelled all of them bad, also those they dismissed.
+    assert (of_rule.bad.value, of_rule.bad.n) == (1, 12)
     assert worth.flagged == of_rule.bad
     assert of_rule.minutes == pytest.approx(35.5 / 60, abs=1e-6)
     assert worth.not_flagged.value is None
@@ -212,7 +214,8 @@ def test_answers_that_no_rule_flagged_count_with_their_sampled_labels(log: Grade
     with log.store.reading() as connection:
         worth = flags_worth(connection)
     assert (worth.not_flagged.n, worth.not_flagged.value) == (12, 0.25)
-    assert [each.rule for each in worth.rules] == ["low_groundedness"], "the random sample is no reason to look"
+    # The random sample is no reason to look.
+    assert [each.rule for each in worth.rules] == ["low_groundedness"]
 
 
 @on_sqlite

@@ -135,7 +135,8 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
         (note,) = (each.values for each in measure_rate(risen).caveats if each.code == "alarm")
         assert note == {"alarms": ["1"], "day": utc_day(datetime(2024, 11, 4, tzinfo=UTC))}
         since = parse_where(["from=2024-11-04"])
-        assert not measure_rate(risen, where=since).caveats, "no note where the figure begins with the change"
+        # No note where the figure begins with the change.
+        assert not measure_rate(risen, where=since).caveats
         if has_open_alarm(risen):
             acknowledge(risen, 1, "a new index", by="library")
 
@@ -239,7 +240,8 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
     result = watch(risen, by="cli:mara", now=LATER)
     assert (result.new, result.alarms) == ((), ())
     weeks = {(each.measure, each.weeks) for each in result.detectors}
-    assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}, "only the figure of the alarm starts anew"
+    # Only the figure of the alarm starts anew.
+    assert weeks == {("bad_share", 5), ("judge_error", 9), ("unusable", 9)}
     fill(log, [0.1] * 5, first=MONDAY + 63)
     (back,) = watch(risen, by="cli:mara", now=LATER).alarms
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
@@ -262,7 +264,8 @@ def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count
         early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC)).changes
     assert (later.headline.code, later.headline.values["day"]) == ("bad_fell", MONDAY + 63)
     assert known in later.caveats
-    assert early.headline.code == "change_unfindable", "no week has ended since the change"
+    # No week has ended since the change.
+    assert early.headline.code == "change_unfindable"
     assert known in early.caveats
 
 
@@ -419,7 +422,8 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     (note,) = (each.values for each in measure_rate(store, by="query_type").caveats if each.code == "alarm")
     assert note["alarms"] == ["1", "2"]
     (of_all,) = (each.values for each in measure_rate(store).caveats if each.code == "alarm")
-    assert of_all["alarms"] == ["1"], "the table has no query types"
+    # The table has no query types.
+    assert of_all["alarms"] == ["1"]
 
 
 @on_sqlite
@@ -434,7 +438,8 @@ def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: St
     assert changes.headline.code == "bad_rose"
     (known,) = (each for each in changes.caveats if each.code == "acknowledged")
     assert known.values == {"alarm": 2, "part": "risen", "day": MONDAY + 28}
-    assert [row.slice for row in changes.rows if row.figure == "changed"] == [None], "only its later weeks are read"
+    # Only its later weeks are read.
+    assert [row.slice for row in changes.rows if row.figure == "changed"] == [None]
 
 
 @on_sqlite
@@ -484,7 +489,8 @@ def test_without_labels_only_unusable_verdicts_are_watched(sqlite_store: Store) 
     assert watch(sqlite_store, by="cli:mara").detectors == ()
     fill(GradedLog(sqlite_store), [0.25] * 3, labelled=0)
     result = watch(sqlite_store, by="cli:mara", now=LATER)
-    assert {each.measure for each in result.detectors} == {"unusable"}, "it needs no labels"
+    # It needs no labels.
+    assert {each.measure for each in result.detectors} == {"unusable"}
     assert "random_share" in result.promise
 
 
@@ -528,7 +534,8 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     db = ["--db", str(tmp_path / "judgeboard.db")]
     assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
-    assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
+    # First look at the answers.
+    assert err.startswith("next: judgeboard trends --corrected --db ")
     (printed,) = re.findall(r"acknowledge it: `judgeboard (.*)`", out)
     assert "New alarm 1: The share of bad answers rose about 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
@@ -538,14 +545,16 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
     assert again.startswith("Alarm 1 is open: The share")
-    assert f"acknowledge it: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
+    # An open alarm is acknowledged in a later run, too.
+    assert f"acknowledge it: `judgeboard {printed}`" in again
     assert run(["trends", *db]) == 0
     alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
     assert alarm.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from 10 %")
     assert by_labels.startswith(
         "This is the share of bad answers by the judge's verdicts, corrected by labels of people."
     )
-    assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
+    # The alarm comes before what the judge's own scores show.
+    assert "groundedness" in uncorrected
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith("The share of bad answers rose about 4 Nov 2024, from 10 % [")
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
@@ -553,7 +562,8 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     (change,) = (row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change")
     assert change["value"] == pytest.approx(0.4)
     assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
-    assert run(shlex.split(printed)) == 0, "the printed command works as it is"
+    # The printed command works as it is.
+    assert run(shlex.split(printed)) == 0
     assert "Alarm 1 is acknowledged" in capsys.readouterr().out
     assert run(["trends", "watch", "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["alarms"] == []

@@ -181,7 +181,8 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: G
     assert rate.headline.code == "rate_bounds"
     assert [each.values["command"] for each in rate.next] == [command]
     (undecided,) = (each.values for each in rate.caveats if each.code == "undecided")
-    assert undecided == {"n": 80, "answers": 240}, "they are no sample"
+    # They are no sample.
+    assert undecided == {"n": 80, "answers": 240}
     label(sqlite_log, judged[:80], truth(judged), "zoe")
     assert measure_agreement(sqlite_log.store).answers == 240
 
@@ -305,7 +306,8 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     with log.store.reading() as connection:
         first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
     assert "<title>wide: " in first_page
-    assert "<title>thin: " not in first_page, "a dot without a line looks certain"
+    # A dot without a line looks certain.
+    assert "<title>thin: " not in first_page
     assert str(kappa.reason) in first_page
 
 
@@ -334,7 +336,8 @@ def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) ->
     (calibrated,) = (at for at, line in enumerate(lines) if line.startswith("AUROC"))
     assert calibrated > alone
     for title in ("Where they differ", "Each class", "Calibration"):
-        assert f"\n{title}: 120 graded answers" in lines, "the recall of a class is not that of all answers"
+        # The recall of a class is not that of all answers.
+        assert f"\n{title}: 120 graded answers" in lines
 
 
 def test_no_number_of_labels_is_named_where_all_others_are_too_few(flagged_and_drawn: GradedLog) -> None:
@@ -346,11 +349,11 @@ def test_unknown_chances_are_said_in_the_sentence_with_what_to_label(flagged_alo
     assert result.headline.values["on"] == "80 graded answers"
     assert codes(result)[:2] == ["graded_alone", "labelled_unevenly"]
     assert result.caveats[1].values == {"bad": 1.0, "good": 0.0}
-    assert not {"wide_interval", "wide_interval_more"} & {*codes(result)}, "more chosen answers narrow another figure"
+    # More chosen answers narrow another figure.
+    assert not {"wide_interval", "wide_interval_more"} & {*codes(result)}
     assert result.to_label is not None
-    assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command, (
-        "40 are enough for a first figure"
-    )
+    # 40 are enough for a first figure.
+    assert "--where rule=random_sample --where graded=no --order random" in result.to_label.command
     assert result.to_label.waiting == 40
 
 
@@ -367,7 +370,8 @@ def test_labels_of_what_the_judge_calls_bad_say_in_which_direction_figures_err(
     label(sqlite_log, judged[80:160], truth(judged))
     even = measure_agreement(sqlite_log.store)
     assert even.answers is None
-    assert "labelled_unevenly" not in codes(even), "as many labels of both kinds"
+    # As many labels of both kinds.
+    assert "labelled_unevenly" not in codes(even)
 
 
 def test_flags_that_were_worked_worst_first_need_a_sample_of_all_answers(worst_first: GradedLog) -> None:
@@ -385,7 +389,8 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: Gr
     assert allowed.code == "no_verdict"
     with sqlite_log.store.reading() as connection:
         page = report_page([result], log_summary(connection, [result]))
-    assert "of the answers get the same grade" not in page, "90 % of the graded answers is no figure of all answers"
+    # 90 % of the graded answers is no figure of all answers.
+    assert "of the answers get the same grade" not in page
     assert "missed by the judge" not in page
     assert result.to_label is not None
     assert next_command(result) == result.to_label.command
@@ -401,7 +406,8 @@ def test_a_figure_without_errors_among_the_labels_is_about_the_labels(sqlite_log
     flag(sqlite_log, judged[80:120], "random_sample")
     label(sqlite_log, judged[:120], judged[:80])
     result = measure_agreement(sqlite_log.store)
-    assert result.statistics["agreement"].low is not None, "the next label may differ"
+    # The next label may differ.
+    assert result.statistics["agreement"].low is not None
 
 
 def test_a_rate_with_bounds_names_the_part_without_labels(flagged_alone: GradedLog) -> None:
@@ -443,6 +449,5 @@ def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: S
     app, these = (measure_rate(log.store, target=target) for target in ("app", "these"))
     assert 0.95 <= (these.figure("agreement").low or 0) < 1
     assert (these.figure("kappa").low or 0) > 0.8
-    assert 0.76 <= (app.figure("agreement").low or 0) <= 0.95, (
-        "if the judge were wrong on it: 19 of 20, Wilson from 76 %"
-    )
+    # If the judge were wrong on it: 19 of 20, Wilson from 76 %.
+    assert 0.76 <= (app.figure("agreement").low or 0) <= 0.95

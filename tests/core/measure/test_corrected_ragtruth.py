@@ -84,7 +84,8 @@ def test_each_week_and_both_windows_have_the_published_shares(
     change = windows.figure("change")
     wanted = expected["corrected_change"]
     assert change.value == pytest.approx(wanted["value"], abs=1e-6)
-    assert (change.low or 0.0) < wanted["low"], "the published interval takes answers as independent"
+    # The published interval takes answers as independent.
+    assert (change.low or 0.0) < wanted["low"]
 
 
 def test_without_labels_a_change_follows_from_how_often_the_judge_erred_before(shared: Path) -> None:

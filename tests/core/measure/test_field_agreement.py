@@ -77,7 +77,8 @@ def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     assert set(by_name["causes"].options) == {"x", "y"}
     assert by_name["errors"].statistics["span_f1"].value == pytest.approx(2 * 66 / (66 + 72))
     assert by_name["errors"].statistics["word_alpha"].value == pytest.approx(0.92, abs=0.03)
-    assert by_name["best"].statistics["ranking_tau"].value is None, "each answer has one passage"
+    # Each answer has one passage.
+    assert by_name["best"].statistics["ranking_tau"].value is None
     assert by_name["safe"].judges == {}
     assert "F1 of spans, by character" in [row[3] for row in fields_table(list(by_name.values())).rows]
 
@@ -120,9 +121,10 @@ def test_a_judge_that_fills_in_the_schema_is_compared_with_people_on_each_field(
     assert fields["tone"].judges["s v1"]["weighted_kappa"].value == 1
     assert fields["safe"].judges["s v1"]["agreement"].value == pytest.approx(29 / 30)
     assert ("verdict", "s v1 vs. people", 90) in [row[:3] for row in fields_table(list(fields.values())).rows]
+    # A judge may replace a person on categories and on yes or no too.
     assert {name: each.tests["s v1"].passed for name, each in fields.items() if each.tests} == dict.fromkeys(
         ("verdict", "tone", "safe"), True
-    ), "a judge may replace a person on categories and on yes or no too"
+    )
 
 
 def test_labels_that_decisions_imply_can_be_left_out(store: Store) -> None:

@@ -35,7 +35,8 @@ def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(c
     assert (spread.values["lowest"], spread.values["highest"]) == (min(kappas), max(kappas))
     assert shortened(whole).statistics == whole.statistics
     assert shortened(whole, 66) == whole
-    assert [each.code for each in shortened(whole, 1).parts[0].caveats] == ["shortened", "range"], "of all lines"
+    # Of all lines.
+    assert [each.code for each in shortened(whole, 1).parts[0].caveats] == ["shortened", "range"]
 
 
 def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:

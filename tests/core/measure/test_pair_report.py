@@ -71,7 +71,8 @@ def test_the_interval_of_the_first_place_goes_by_pair_not_by_verdict(sqlite_stor
     assert (share.value, share.n) == (0.5, 40)
     assert share.low is not None
     assert share.high is not None
-    assert share.high - share.low > 0.38, "of 40 independent verdicts it would be 0.30"
+    # Of 40 independent verdicts it would be 0.30.
+    assert share.high - share.low > 0.38
 
 
 def test_consistent_verdicts_have_no_pull_and_say_so(sqlite_store: Store) -> None:
@@ -140,7 +141,8 @@ def test_what_an_unusable_verdict_counts_as_is_chosen(
     group = figures(sqlite_store, record(sqlite_store, pair_ids, {"ab": "t-", "ba": "ta"}), unusable=unusable)
     assert (group.figure("accuracy_orders_mean").value, group.figure("accuracy_orders_mean").n) == orders
     assert (group.figure("accuracy_consistent").value, group.figure("accuracy_consistent").n) == consistent
-    assert group.figure("unmeasured").value == 1, "the counts tell the truth, however it is scored"
+    # The counts tell the truth, however it is scored.
+    assert group.figure("unmeasured").value == 1
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,8 @@ def test_slices_and_aspects_have_figures_of_their_own(sqlite_store: Store) -> No
     (result,) = reported.aspects
     pairs = {each: result.figure("pairs", each).value for each in (None, *result.slices)}
     assert (result.about.grade, pairs) == ("style", {None: 3, "QA": 2, "math": 1})
-    assert result.figure("accuracy_consistent").value == 0, "the only aspect of a judge is held against the gold"
+    # The only aspect of a judge is held against the gold.
+    assert result.figure("accuracy_consistent").value == 0
 
 
 def test_gold_is_of_overall_where_a_judge_speaks_of_several_aspects(sqlite_store: Store) -> None:
@@ -263,11 +266,14 @@ def test_only_verdicts_are_counted_as_left_out_for_want_of_a_majority(sqlite_sto
     group = figures(sqlite_store, version)
     assert counts(group, "flips", "tie_win", "unmeasured") == (1, 1, 1)
     assert group.figure("people").n == 0
-    assert [each.values for each in group.caveats if each.code == "people_split"] == [{"n": 3}], "and the net votes"
+    # And the net votes.
+    assert [each.values for each in group.caveats if each.code == "people_split"] == [{"n": 3}]
     dropped = figures(sqlite_store, version, inconsistent="drop").figure("people_split").value
-    assert dropped == 1, "the one pair with a verdict"
+    # The one pair with a verdict.
+    assert dropped == 1
     tied = figures(sqlite_store, version, unusable="tie").figure("people_split").value
-    assert tied == 4, "that of the unusable pair counts too"
+    # That of the unusable pair counts too.
+    assert tied == 4
 
 
 @on_sqlite

@@ -91,7 +91,8 @@ class TestRagtruth:
         assert (plan_number(plan, "answers"), plan_number(plan, "labelled")) == (1344, 193)
         assert plan.figure("bad_share").value == pytest.approx(0.3788, abs=0.01)
         assert plan.figure("by_lot").value == pytest.approx(282, abs=5)
-        assert 193 <= plan_number(plan, "labels") <= 200, "193 labels have the interval [0.3295, 0.4291]"
+        # 193 labels have the interval [0.3295, 0.4291].
+        assert 193 <= plan_number(plan, "labels") <= 200
         narrow = planned(drawn_ragtruth, 0.03, "rate", JUDGE, target="these")
         assert 193 < plan_number(narrow, "labels") < narrow.figure("by_lot").value
         assert narrow.figure("shows").value <= 0.03
@@ -193,9 +194,11 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     of_flagged, of_others = sorted(plan.slices, key=lambda each: plan.figure("answers", each).value)
     assert (plan.figure("more", of_flagged).value, plan.figure("more", of_others).value) == (0, plan_number(plan))
     assert "plan_has_gap" in codes(plan)
-    assert "plan_judge_saves_nothing" not in codes(plan), "labels of one verdict do not tell what the judge explains"
+    # Labels of one verdict do not tell what the judge explains.
+    assert "plan_judge_saves_nothing" not in codes(plan)
     kappa = planned(log.store, 0.3, "kappa")
-    assert plan_number(kappa) > 30, "labels of flagged answers alone give no kappa of all answers"
+    # Labels of flagged answers alone give no kappa of all answers.
+    assert plan_number(kappa) > 30
 
 
 @on_sqlite
@@ -284,7 +287,8 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
     few = measure_rate(mara, target="these")
-    assert few.share.value is not None, "8 of 200 hidden answers hardly move a figure"
+    # 8 of 200 hidden answers hardly move a figure.
+    assert few.share.value is not None
     assert (few.about.counts["answers"], few.about.left_out) == (192, {"hidden": 8})
     agreed = measure_agreement(mara)
     assert (agreed.answers, agreed.about.left_out["hidden"]) == (192, 8)
@@ -419,9 +423,8 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
     assert {"plan_has_gap", "plan_assumes_alike"} <= set(codes(plan))
     assert plan.figure("correlation").reason == "assumed"
     assert plan.figure("correlation").value is not None
-    assert 0.15 <= plan.figure("correlation").value < 0.5, (
-        "that of the verdicts, which is not divided by what they do not explain"
-    )
+    # That of the verdicts, which is not divided by what they do not explain.
+    assert 0.15 <= plan.figure("correlation").value < 0.5
 
 
 @on_sqlite
@@ -431,7 +434,8 @@ def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tup
     plan = planned(log.store, 0.06)
     assert ("plan_has_gap" in codes(plan), plan.figure("correlation").reason) == (False, "verdicts")
     assert plan.figure("correlation").value is not None
-    assert 0.15 <= plan.figure("correlation").value < 0.5, "the errors of a judge are alike in a group too"
+    # The errors of a judge are alike in a group too.
+    assert 0.15 <= plan.figure("correlation").value < 0.5
 
 
 @on_sqlite
@@ -486,7 +490,8 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLo
     flag(log, ids[:100], "random_sample")
     log.reviews({each: {"label": GOOD} for each in ids[:100]})
     of_versions = planned(log.store, 0.05, "versions")
-    assert plan_number(of_versions) > 200, "the share may be 3 %"
+    # The share may be 3 %.
+    assert plan_number(of_versions) > 200
     log.say(log.version("constant"), {each: {"label": GOOD} for each in ids})
     for question in ("agreement", "kappa"):
         plan = planned(log.store, 0.01, question, "constant")
@@ -528,4 +533,5 @@ def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
     log, _ = flagged
-    assert plan_number(planned(log.store, 0.05, "agreement")) == 384, "1.96 ** 2 * 0.25 / 0.05 ** 2"
+    # 1.96 ** 2 * 0.25 / 0.05 ** 2.
+    assert plan_number(planned(log.store, 0.05, "agreement")) == 384

@@ -130,7 +130,8 @@ def test_intervals_resample_questions_not_pairs(store: Store) -> None:
     agreement = result.statistics["agreement"]
     assert agreement.low is not None
     assert agreement.high is not None
-    assert agreement.high - agreement.low > 0.4, "20 answers, not 160"
+    # 20 answers, not 160.
+    assert agreement.high - agreement.low > 0.4
 
 
 @on_sqlite
@@ -141,9 +142,8 @@ def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(s
     result = measure(store, of="judges", by="query_type")
     assert (result.n, result.statistics["agreement"].value) == (21, pytest.approx(11 / 21))
     assert result.about.left_out == {"one_judge": 2, "few_usable": 1}
-    assert result.n + sum(result.about.left_out.values()) == 24, (
-        "every pair in every order that any judge was asked about"
-    )
+    # Every pair in every order that any judge was asked about.
+    assert result.n + sum(result.about.left_out.values()) == 24
     assert [result.figure("n", each).n for each in result.slices] == [21]
     assert (result.headline.code, result.headline.values["n"]) == ("judges", 21)
 
@@ -218,7 +218,8 @@ def test_unusable_verdicts_are_counted_by_verdict(store: Store) -> None:
         assert (unusable.value, unusable.n) == (pytest.approx(4 / 27), 27)
     assert result.about.left_out == {"unusable": 3}
     page = report_page([result], log_of(store, result))
-    assert "Unusable verdicts</td>" in page, "a judge may be asked in one order only"
+    # A judge may be asked in one order only.
+    assert "Unusable verdicts</td>" in page
 
 
 @on_sqlite

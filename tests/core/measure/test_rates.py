@@ -123,17 +123,20 @@ def test_labels_by_lot_give_the_published_rate(example_a: Store, rate_json: Any,
     alone = found.figure("judge_alone")
     assert (alone.value, alone.n) == (pytest.approx(1 / 3), 1344)
     by_answer = share_intervals([448], [1344])[0]
-    assert (alone.low or 0) < (by_answer.low or 0), "answers of one evidence group are alike"
+    # Answers of one evidence group are alike.
+    assert (alone.low or 0) < (by_answer.low or 0)
     assert (alone.high or 0) > (by_answer.high or 1)
     same(found.figure("labels_alone"), expected["labels_only_wilson"])
     these = rate_json(example_a, "--target", "these")
     same(these.figure("bad_answers"), expected["poststratified_these_mover"])
     alone = these.figure("judge_alone")
-    assert alone.low == alone.high == pytest.approx(1 / 3), "nothing is left to chance"
+    # Nothing is left to chance.
+    assert alone.low == alone.high == pytest.approx(1 / 3)
     elsewhere = rate_json(example_a, "--labels-from", "rule=random_sample")
     same(elsewhere.figure("bad_answers"), expected[f"rogan_gladen_{JUDGE}"])
     assert elsewhere.headline["code"] == "rate_elsewhere"
-    assert (elsewhere.strata, ("agreement", None) in elsewhere.rows) == ([], False), "these labels changed nothing"
+    # These labels changed nothing.
+    assert (elsewhere.strata, ("agreement", None) in elsewhere.rows) == ([], False)
 
 
 @pytest.mark.shared
@@ -225,7 +228,8 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     result = measure_rate(log.store)
     assert result.share.value is None
     low, high = bounds_of(result)
-    assert 0 < low < 0.15, "the ends carry the error of the labels"
+    # The ends carry the error of the labels.
+    assert 0 < low < 0.15
     assert 0.9 < high < 1
     assert result.to_label is not None
     assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
@@ -289,7 +293,8 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
 ) -> None:
     label(log, judged[:14], judged[:4])
     these = measure_rate(log.store, target="these")
-    assert bounds_of(these) == pytest.approx((4 / 40, 30 / 40)), "14 answers are known"
+    # 14 answers are known.
+    assert bounds_of(these) == pytest.approx((4 / 40, 30 / 40))
     assert (these.headline.code, these.caveats[0].code) == ("rate_bounds", "picked_labels_bounds")
     low, high = bounds_of(measure_rate(log.store))
     assert 0 < low < 4 / 40
@@ -297,7 +302,8 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
     for grade in ("label", "quality"):
         of_source = measure_rate(log.store, where=parse_where(["source=log"]), grade=grade).to_label
         assert of_source is not None
-        assert "--where source=log" in of_source.command, "the queue draws from the answers of the rate"
+        # The queue draws from the answers of the rate.
+        assert "--where source=log" in of_source.command
     quality = measure_rate(log.store, grade="quality")
     assert quality.headline.code == "mean_unknown"
     assert quality.to_label is not None
@@ -311,9 +317,8 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     flag(log, judged[15:])
     label(log, [*judged[:12], *judged[15:20], *judged[25:]], judged[:8])
     half_way = measure_rate(log.store)
-    assert half_way.about.counts["labels_not_counted"] == 12 + 10, (
-        "the twelve worst, and the drawn ones that were reached before five others"
-    )
+    # The twelve worst, and the drawn ones that were reached before five others.
+    assert half_way.about.counts["labels_not_counted"] == 12 + 10
     assert half_way.share.value is None
     assert half_way.to_label is not None
     assert (half_way.to_label.uncounted, half_way.to_label.waiting) == (10, 5)
@@ -321,7 +326,8 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     assert measure_agreement(log.store).to_label == half_way.to_label
     label(log, judged[20:25])
     result = measure_rate(log.store)
-    assert result.about.counts["labels_not_counted"] == 12, "the twelve worst: no drawn answer waits"
+    # The twelve worst: no drawn answer waits.
+    assert result.about.counts["labels_not_counted"] == 12
     assert result.to_label is None or not result.to_label.uncounted
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
 
@@ -354,7 +360,8 @@ def test_a_queue_of_the_answers_of_the_sample_that_nobody_graded_completes_the_s
     *most, last = judged[15:25]
     for each in most:
         log.review(each, label=GOOD, queue_item_id=items[each])
-    assert measure_rate(log.store).share.value is None, "the last one may be the worst one that nobody has seen"
+    # The last one may be the worst one that nobody has seen.
+    assert measure_rate(log.store).share.value is None
     log.review(last, label=GOOD, queue_item_id=items[last])
     result = measure_rate(log.store)
     assert label_counts(result) == (30, 5)
@@ -421,7 +428,8 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
     assert label_counts(in_random_order) == (12, 0)
     label(log, judged[:4], judged[:4])
     worst_before = measure_rate(log.store)
-    assert label_counts(worst_before) == (0, 16), "the four worst are not in the queue"
+    # The four worst are not in the queue.
+    assert label_counts(worst_before) == (0, 16)
     for each in (*judged[4:8], *judged[20:30]):
         log.review(each, label=GOOD, queue_item_id=items[each])
     complete = measure_rate(log.store)
@@ -491,7 +499,8 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
         log.review(each, label=BAD if each in judged[:4] else GOOD, queue_item_id=item)
     few = log.answers(2)
     judge(log, few)
-    assert measure_rate(log.store).share.value == pytest.approx(0.1, abs=0.05), "two of 42 may be left out by chance"
+    # Two of 42 may be left out by chance.
+    assert measure_rate(log.store).share.value == pytest.approx(0.1, abs=0.05)
     later = log.answers(38)
     judge(log, later)
     result = measure_rate(log.store)
@@ -515,7 +524,8 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
         log.review(each, label=GOOD, queue_item_id=item)
     assert measure_rate(log.store).share.value == 0
     log.say(version, {each: {"label": GOOD} for each in ids[:20]})
-    assert measure_rate(log.store).share.value == 0, "answers that are judged again could be drawn"
+    # Answers that are judged again could be drawn.
+    assert measure_rate(log.store).share.value == 0
     log.say(version, {each: {"label": GOOD} for each in ids[40:]})
     result = measure_rate(log.store)
     assert result.share.value is None
@@ -718,10 +728,11 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     assert result.share.value == pytest.approx(59 / 120 + 0.1, abs=0.03)
     assert result.figure("judge_mean").value == pytest.approx(59 / 120)
     (mean,) = mean_interval(60, 59 / 2, sum((place / 60) ** 2 for place in range(60)))
+    # The logit differs little from the plain scale here.
     assert (result.figure("judge_mean").low, result.figure("judge_mean").high) == (
         pytest.approx(mean.low, abs=0.01),
         pytest.approx(mean.high, abs=0.01),
-    ), "the logit differs little from the plain scale here"
+    )
 
 
 @on_sqlite
@@ -876,7 +887,8 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedL
     flag(log, picked, "low_groundedness", 0.5)
     flag(log, [picked[0], *judged[20:32]])
     label(log, judged[20:32], judged[20:22])
-    assert measure_rate(log.store).share.value is None, "a drawn answer of the flagged ones waits"
+    # A drawn answer of the flagged ones waits.
+    assert measure_rate(log.store).share.value is None
     label(log, picked, picked)
     assert measure_rate(log.store).share.value is not None
 

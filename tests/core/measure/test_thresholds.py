@@ -146,8 +146,10 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
             passing.append((threshold, n, bad))
     wrong = chosen.figure("tested_wrong", CHOSEN)
     assert (chosen.figure("tested_badness", CHOSEN).value, wrong.n, wrong.value) == pytest.approx(passing[-1])
-    assert (wrong.value or 0) > 0, "the threshold lets out some bad answers"
-    assert chosen.figure("flags", CHOSEN).value < 200, "fewer than all bad answers are flagged"
+    # The threshold lets out some bad answers.
+    assert (wrong.value or 0) > 0
+    # Fewer than all bad answers are flagged.
+    assert chosen.figure("flags", CHOSEN).value < 200
     other = sample.labels.at(~sample.labels.choosing)
     out = other.badness < passing[-1][0]
     assert chosen.figure("false_omission", CHOSEN).value == pytest.approx(other.bad[out].mean())
@@ -302,14 +304,15 @@ def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags: Labell
         (found,) = measure_threshold(connection, Goal("recall", 0.8))
         (recall,) = measure_threshold(connection, Goal("recall", 0.95))
         (too_much,) = measure_threshold(connection, Goal("precision", 0.85))
-    assert chosen.figure("tested_wrong", CHOSEN).n > 80, "half of all flagged answers, and not only a tenth of them"
+    # Half of all flagged answers, and not only a tenth of them.
+    assert chosen.figure("tested_wrong", CHOSEN).n > 80
     assert (chosen.figure("low_groundedness", CHOSEN).value or 0) >= 0.3
-    assert found.figure("recall", CHOSEN).low is None, (
-        "few labels of answers without a flag tell which bad answers are missed"
-    )
+    # Few labels of answers without a flag tell which bad answers are missed.
+    assert found.figure("recall", CHOSEN).low is None
     (counting,) = (each.values for each in recall.caveats if each.code == "uneven_labels")
     assert counting["labels"] == 192 + 6
-    assert 10 < counting["counting"] < 60, "labels of all flagged answers do not count as a random sample"
+    # Labels of all flagged answers do not count as a random sample.
+    assert 10 < counting["counting"] < 60
     assert (too_much.headline.code, too_much.next) == ("threshold_not_shown", ())
 
 
@@ -353,7 +356,8 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(la
     rate = measure_rate(log.store)
     assert lows[1] == chosen.figure("recall", IN_FORCE).low == rate.figure("sensitivity").low
     only_flagged = replace(sample, labels=sample.labels.at(sample.labels.flagged))
-    assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
+    # Nothing is known of the answers without a flag.
+    assert replayed(only_flagged, 0.5).recall.value is None
 
 
 @on_sqlite
@@ -370,7 +374,8 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: 
         assert missing.values["labels"] == 10 - sampled
     assert recall[0].headline.code not in {"threshold_keep", "threshold_keep_or_change"}
     proposed = [row[-2:] for row in thresholds_table(precision, "precision").rows if row[1] == "proposed"]
-    assert proposed in ([], [(None, None)]), "a figure of half of the labels needs an interval"
+    # A figure of half of the labels needs an interval.
+    assert proposed in ([], [(None, None)])
 
 
 @on_sqlite
@@ -420,7 +425,8 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
     assert (result.headline.code, result.headline.values["score"]) == ("map_scores_off", 0.9)
     assert steps.headline.code == "map_unproven"
     shown = [(row.slice, row.value is None, row.low) for row in steps.rows if row.figure == "grounded"]
-    assert shown == [(f"{score:g}", False, None) for score in SHOWN_SCORES], "a map shows what each score means"
+    # A map shows what each score means.
+    assert shown == [(f"{score:g}", False, None) for score in SHOWN_SCORES]
 
 
 @on_sqlite
@@ -434,7 +440,8 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in HOWS)
     assert "map_wrong_form" in {each.code for each in lines.caveats}
-    assert "grounded" not in {row.figure for row in lines.rows}, "the intervals of a wrong form mislead"
+    # The intervals of a wrong form mislead.
+    assert "grounded" not in {row.figure for row in lines.rows}
     of_map, by_luck = lines.figure("ece", "after"), lines.figure("ece_by_luck", "after")
     assert (of_map.value or 0) > 2 * (by_luck.value or 1)
     assert steps.caveats == ()
@@ -461,7 +468,8 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(labelled_flags: Labe
     assert {each.headline.code for each in results} == {"map_part_too_small"}
     assert len({each.figure("ece_by_luck", "before").value for each in results}) == 1
     assert results[0].about.counts["labels"] == 240 + 7
-    assert results[0].about.left_out == {}, "a map weights its labels, and leaves none of them out"
+    # A map weights its labels, and leaves none of them out.
+    assert results[0].about.left_out == {}
 
 
 @on_sqlite
@@ -477,7 +485,8 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
     assert chosen.figure("recall", HELD_OUT) == Row.of("", "", same.recall).estimate
     fewer, more = sorted((CHOSEN, HELD_OUT), key=lambda each: chosen.figure("flags", each).value or 0)
     recalls = [chosen.figure("recall", each).value or 0 for each in (fewer, more)]
-    assert recalls == sorted(recalls), "more flags cannot find fewer bad answers"
+    # More flags cannot find fewer bad answers.
+    assert recalls == sorted(recalls)
 
 
 @on_sqlite
@@ -555,7 +564,8 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     (excused,) = (each.values for each in chosen.caveats if each.code == "threshold_excused")
     assert excused == {"n": low - today, "excuses": "refusals without a fitting passage and confident verdicts"}
     assert chosen.figure("recall", CHOSEN).value is not None
-    assert chosen.figure("recall", CHOSEN).value < 1, "bad answers with a confident verdict are never flagged"
+    # Bad answers with a confident verdict are never flagged.
+    assert chosen.figure("recall", CHOSEN).value < 1
     with log.store.writing() as connection:
         set_setting(connection, "low_groundedness", advised_setting(chosen), "test")
     raise_flags(log.store)
@@ -619,7 +629,8 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
         result = measure_threshold(connection, Goal("cost", 5))
     (chosen,) = result
     assert (chosen.figure("cost_change", CHOSEN).low or 0) > 0
-    assert (chosen.headline.code, chosen.next) == ("threshold_costs_more", ()), "it is shown already"
+    # It is shown already.
+    assert (chosen.headline.code, chosen.next) == ("threshold_costs_more", ())
     assert thresholds_table(result, "recall").rows[0][1] == "costs more"
 
 
@@ -725,9 +736,11 @@ def test_a_setting_flags_what_the_threshold_flags_with_the_fewest_decimals() -> 
     for threshold in badness[1:].tolist():
         flagged = badness >= flag_from(setting_of(threshold, badness))
         assert flagged.tolist() == (badness >= threshold).tolist(), threshold
-    assert setting_of(0.154285, badness) == 0.9, "groundedness from 0.845715 to below 0.957202 gives the same flags"
+    # Groundedness from 0.845715 to below 0.957202 gives the same flags.
+    assert setting_of(0.154285, badness) == 0.9
     assert setting_of(0.18, badness) == 0.83
-    assert setting_of(0.802556, badness) == 0.197445, "the next answer has 0.197445"
+    # The next answer has 0.197445.
+    assert setting_of(0.802556, badness) == 0.197445
 
 
 @pytest.mark.shared
@@ -769,7 +782,8 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert "grounded" not in {row.figure for row in worse.rows}
     assert worse.after == ()
     assert (steps.figure("brier", "after").value or 1) < (worse.figure("brier", "after").value or 0)
-    assert steps.caveats == (), "platt was just shown to be worse, so it is not recommended"
+    # Platt was just shown to be worse, so it is not recommended.
+    assert steps.caveats == ()
     assert flat.headline.code == "map_flat"
     assert (nothing.headline.code, nothing.rows) == ("confidence_few_labels", ())
 

@@ -350,8 +350,10 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
     drawn = shown(sqlite_log)
     seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
     assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
-    assert not seen["tiny"], "a mean of about 0.5 cannot change by more than about 0.5"
-    assert drawn.changes.headline.code == "change_unclear", "a change of 0.15 would not have been found"
+    # A mean of about 0.5 cannot change by more than about 0.5.
+    assert not seen["tiny"]
+    # A change of 0.15 would not have been found.
+    assert drawn.changes.headline.code == "change_unclear"
     shown_sizes = {name: drawn.changes.figure("mean_detectable", name).value for name in ("large", "small", "tiny")}
     assert shown_sizes == pytest.approx({"large": seen["large"], "small": seen["small"], "tiny": None})
 
@@ -423,8 +425,10 @@ def test_while_nothing_changes_all_answers_and_their_query_types_raise_as_few_fa
             states = {direction: detect(rates, direction) for direction in DIRECTIONS}
             alarms[name] += len(found_changes(states, limits[name]))
     whole = alarms.pop(ALL_ANSWERS)
-    assert whole / years < 0.2, "the promise is one a year"
-    assert sum(alarms.values()) / years < 0.2, "one a year for the types together"
+    # The promise is one a year.
+    assert whole / years < 0.2
+    # One a year for the types together.
+    assert sum(alarms.values()) / years < 0.2
 
 
 def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sqlite_log: GradedLog) -> None:
@@ -549,7 +553,8 @@ def test_answers_that_share_evidence_do_not_count_as_many(sqlite_log: GradedLog,
             ids = sqlite_log.answers(6, day=MONDAY + 7 * week, group=group)
             sqlite_log.say_all(version, ids, groundedness=level)
     (panel,) = shown(sqlite_log).panels
-    assert (panel.change is None) is shared, "twelve questions show no change; seventy-two answers do"
+    # Twelve questions show no change; seventy-two answers do.
+    assert (panel.change is None) is shared
     widths = [(point.estimate.high or 1) - (point.estimate.low or 0) for point in panel.points]
     assert (widths[0] > 0.5) is shared
 
@@ -587,4 +592,5 @@ def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_lo
             scores[id_] = {"groundedness": level + index / 50}
         sqlite_log.say(version, scores)
     (panel,) = shown(sqlite_log).panels
-    assert (panel.change is not None) is recurring, "192 questions may differ by chance; the same 12 do not"
+    # 192 questions may differ by chance; the same 12 do not.
+    assert (panel.change is not None) is recurring

@@ -113,7 +113,8 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog
         Direction.TOWARDS: [towards],
         Direction.AWAY: [away],
     }
-    assert len({page.sentence for page in pages.values()}) == 1, "the sentence is about all answers"
+    # The sentence is about all answers.
+    assert len({page.sentence for page in pages.values()}) == 1
     listed = change_table(pages[Direction.AWAY])
     [row] = [dict(zip((each.title for each in listed.columns), cells, strict=True)) for cells in listed.rows]
     assert (row["Flip"], row["Direction"], row["People"]) == ("now good", "away from people", "hallucinated")

@@ -330,7 +330,8 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     with log.store.reading() as connection:
         plan = draw_plan(connection, RowFilter(), ["old", "new"])
     assert plan.labelled is not None
-    assert len(plan.labelled) == 0, "it draws answers with a label that people chose, too"
+    # It draws answers with a label that people chose, too.
+    assert len(plan.labelled) == 0
     rules = QueueRules("judges", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=60)
     create_queue(log.store, rules, by="test", plan=plan)
     with log.store.reading() as connection:
@@ -468,7 +469,8 @@ def test_a_log_that_is_too_small_says_what_it_could_show(log: GradedLog) -> None
     """More answers would be needed than the log has: there is one number, and no advice to judge what is not there."""
     [step] = next_steps_of(log, 100)
     assert (step.code, step.values["logged"]) == ("larger_log", 100)
-    assert len(str(step.values["needed"]).rstrip("0")) <= 2, "a rough number has two digits"
+    # A rough number has two digits.
+    assert len(str(step.values["needed"]).rstrip("0")) <= 2
 
 
 @on_sqlite
@@ -626,7 +628,8 @@ def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_eac
         result = compare_sources(connection, "app a", "app b")
     chosen = result.about.left_out["no_random_sample"]
     assert result.figure("change").value is None
-    assert chosen >= 59, "nearly all questions with two flagged answers"
+    # Nearly all questions with two flagged answers.
+    assert chosen >= 59
     [command] = [str(each.values["command"]) for each in result.next if each.code == "rates_of_sources"]
     assert run([*shlex.split(command)[1:], "--json", "--db", address(log.store)]) == 0
     slices = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "bad_answers"]
@@ -664,7 +667,8 @@ def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: Graded
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     change = result.figure("change")
-    assert 40 <= change.n <= 80, "half of the answers, so a quarter of the questions"
+    # Half of the answers, so a quarter of the questions.
+    assert 40 <= change.n <= 80
     assert change.low is not None
     assert change.high is not None
     assert change.low < -1 / 3 < change.high
@@ -745,8 +749,10 @@ def test_too_few_questions_have_no_interval(
     assert run(words) == 2
     printed = capsys.readouterr().out
     assert "n = 7, at least 10 needed" in printed
-    assert "Judge alone" not in printed, "without a figure of labels, it would be taken for one"
-    assert "-57" not in printed, "no figure stands beside it"
+    # Without a figure of labels, it would be taken for one.
+    assert "Judge alone" not in printed
+    # No figure stands beside it.
+    assert "-57" not in printed
     assert "more question" not in printed
     run([*words, "--json"])
     output = json.loads(capsys.readouterr().out)
@@ -754,7 +760,8 @@ def test_too_few_questions_have_no_interval(
     assert len(changes) == 3
     for change in changes:
         assert (change["value"], change["low"], change["n"]) == (None, None, 7)
-    assert (output["next"] == []) == (answers == 7), "no label makes seven questions enough"
+    # No label makes seven questions enough.
+    assert (output["next"] == []) == (answers == 7)
 
 
 def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:

@@ -64,8 +64,10 @@ def test_the_published_example_comes_out(shared: Path) -> None:
     )
     assert drift.p_values["direction"] == pytest.approx(known["p_direction"], abs=1e-6)
     assert drift.p_values["agreement"] == pytest.approx(known["p_mcnemar"], abs=1e-6)
-    assert "direction" in shown_tests([drift], looks=1)[0], "it flags more"
-    assert "agreement" not in shown_tests([drift], looks=1)[0], "it is not shown to be worse"
+    # It flags more.
+    assert "direction" in shown_tests([drift], looks=1)[0]
+    # It is not shown to be worse.
+    assert "agreement" not in shown_tests([drift], looks=1)[0]
 
 
 def test_the_number_of_anchors_that_shows_one_flip_is_the_published_one() -> None:

@@ -111,10 +111,12 @@ def test_a_slice_far_from_all_others_is_named_with_its_interval() -> None:
 
 def test_only_an_interval_that_is_apart_after_correction_is_far_from_the_others() -> None:
     near, other = Estimate(0.4, 0.3, 0.5), Estimate(0.6, 0.51, 0.69)
-    assert far_from_others({"a": near, "b": other, "c": other}) is None, "apart at 95 %, but one of three"
+    # Apart at 95 %, but one of three.
+    assert far_from_others({"a": near, "b": other, "c": other}) is None
     far = Estimate(0.1, 0.05, 0.15)
     assert far_from_others({"a": far, "b": other, "c": near}) == "a"
-    assert far_from_others({"a": far, "b": other}) is None, "of two, neither is the odd one"
+    # Of two, neither is the odd one.
+    assert far_from_others({"a": far, "b": other}) is None
     assert far_from_others({"a": Estimate(0.1), "b": other, "c": near}) is None
     assert far_from_others({}) is None
 

@@ -106,7 +106,8 @@ def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap) -> None:
     agrees_with_plain_bootstrap(estimate, plain, [values, inside.astype(float)], groups, extra=0.01)
     few = np.arange(400) < 3
     wide = difference_of_means(values, few, apart(400))
-    assert wide.high - wide.low > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9, "t with 2 degrees of freedom"
+    # T with 2 degrees of freedom.
+    assert wide.high - wide.low > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9
     assert difference_of_means(values, np.ones(400, dtype=bool), apart(400)).value is None
     assert difference_of_means(values, np.arange(400) == 0, apart(400)).low is None
     assert difference_of_means(np.ones(9), np.arange(9) < 4, apart(9)).low is None

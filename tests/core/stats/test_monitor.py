@@ -92,7 +92,8 @@ def test_the_detector_has_the_published_distances_and_evidence(expected: dict[st
     alarmed = [week for week, state in enumerate(states) if state.evidence >= LIMIT]
     assert alarmed == ([7] if name == "app_changed_in_week_4" else [])
     if alarmed:
-        assert states[7].since + 1 == 3, "the week after the evidence was last at most 1"
+        # The week after the evidence was last at most 1.
+        assert states[7].since + 1 == 3
 
 
 @pytest.mark.shared
@@ -151,7 +152,8 @@ def test_a_change_is_dated_to_the_period_that_separates_the_rates_most() -> None
     values = [0.2, 0.2, 0.2, 0.2, 0.3, 0.2, 0.5, 0.5, 0.5]
     rates = [(value, 0.08) for value in values]
     (change,) = found_changes({"rose": detect(rates, "rose")}, LIMIT)
-    assert change.start == 4, "evidence began to grow by chance two periods before"
+    # Evidence began to grow by chance two periods before.
+    assert change.start == 4
     assert likeliest_start(rates, change) == 6
 
 
@@ -188,7 +190,8 @@ def test_the_smallest_change_shrinks_with_the_errors_and_needs_two_periods() -> 
     wide, narrow = smallest_change([0.1] * 8, LIMIT), smallest_change([0.05] * 8, LIMIT)
     assert wide == pytest.approx(2 * (narrow or 0))
     assert smallest_change([0.1] * 8, LIMIT, largest=0.5) == wide
-    assert smallest_change([0.1] * 8, LIMIT, largest=0.2) is None, "no possible change would be found"
+    # No possible change would be found.
+    assert smallest_change([0.1] * 8, LIMIT, largest=0.2) is None
 
 
 @pytest.mark.shared
@@ -336,7 +339,8 @@ def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_b
     shared = difference_effect(influences, two, grouping(same, 400), np.ones(2))
     assert alone == pytest.approx(1)
     assert within == pytest.approx(5, rel=0.05)
-    assert shared == 1, "what recurs cancels out"
+    # What recurs cancels out.
+    assert shared == 1
 
 
 def test_a_week_whose_values_are_all_equal_is_not_certain() -> None:
@@ -348,5 +352,6 @@ def test_the_judges_error_is_its_share_minus_the_corrected_share() -> None:
     error = rate(strata, judged_bad=[0.0, 1.0])
     share = Window(tuple(strata)).rate
     assert error.value == pytest.approx(0.4 - (share.value or 0))
-    assert (error.high or 0) - (error.low or 0) < (share.high or 0) - (share.low or 0), "the verdicts explain a part"
+    # The verdicts explain a part.
+    assert (error.high or 0) - (error.low or 0) < (share.high or 0) - (share.low or 0)
     assert rate([Stratum(10, 0, 0)], judged_bad=[0.0]).value is None

@@ -225,7 +225,8 @@ def test_equal_changes_still_have_an_interval() -> None:
     always = change_of_shares(-np.ones(10), grouping(None, 10))
     assert (always.value, always.low) == (-1.0, -1.0)
     assert always.high == pytest.approx(-0.7224672, abs=1e-6)
-    assert change_of_shares(np.zeros(5), grouping(np.zeros(5, dtype=np.int64), 5)).low is None, "one group only"
+    # One group only.
+    assert change_of_shares(np.zeros(5), grouping(np.zeros(5, dtype=np.int64), 5)).low is None
     assert change_of_shares(np.empty(0), grouping(None, 0)).value is None
 
 
@@ -235,7 +236,8 @@ def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed() -
     groups = grouping(None, 200)
     needed = [paired_shares(first, second, groups, within).as_good_needed or 0 for within in (0.01, 0.02, 0.05)]
     assert needed[0] > needed[1] > needed[2] > 0
-    assert paired_shares(first, second, groups, 0.001).as_good_needed is None, "the loss is 0.005"
+    # The loss is 0.005.
+    assert paired_shares(first, second, groups, 0.001).as_good_needed is None
     assert paired_shares(first, first, groups).as_good_needed is None
 
 
@@ -350,7 +352,8 @@ def test_labels_with_weights_show_the_change_of_all_answers() -> None:
         assert low is not None
         assert high is not None
         assert low < (change.value or 0) < high
-        assert high - low > (change.high or 0) - (change.low or 0), "the missing labels make it wider"
+        # The missing labels make it wider.
+        assert high - low > (change.high or 0) - (change.low or 0)
 
 
 def test_a_share_of_labels_of_one_kind_still_has_an_interval() -> None:
@@ -379,7 +382,8 @@ def test_labels_beside_scores_find_the_change_with_the_power_that_is_promised() 
     assert change / error == pytest.approx(NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8), rel=0.01)
     assert labels_only.smallest_shown(answers) == pytest.approx(2.8016 / math.sqrt(answers), rel=1e-4)
     small = MeanChange(_with_error(0.15, predicted.error or 0, labels), labels - 1)
-    assert labels_beside_scores(small, labels_only, answers) is None, "labels on all find 0.18"
+    # Labels on all find 0.18.
+    assert labels_beside_scores(small, labels_only, answers) is None
 
 
 def _with_error(value: float, error: float, n: int) -> Estimate:

@@ -244,7 +244,8 @@ def test_a_stratum_of_rare_bad_answers_gets_more_labels_where_they_are() -> None
     assert allocated(100, [900, 100], least=0) == (90, 10)
     assert allocated(100, [900, 100], [0.01, 0.5], least=0) == (64, 36)
     assert allocated(100, [900, 100], [0.01, 0.5]) == (64, 36)
-    assert allocated(100, [1000, 3]) == (97, 3), "a tenth of the labels, as far as there are answers"
+    # A tenth of the labels, as far as there are answers.
+    assert allocated(100, [1000, 3]) == (97, 3)
 
 
 def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed() -> None:

@@ -75,7 +75,8 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(
     assert len(result.mended) == result.held_out.figure("only_second").value > 10
     assert result.broken == ()
     assert [each.code for each in result.notes] == ["version_better"]
-    assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
+    # Verdicts of candidates raise no flags.
+    assert len(rows_of(store, JUDGMENT)) == stored
     [proposal] = asked_of(endpoint, STRONG)
     assert "CASE 1 QUESTION" in proposal
     assert not any(f"route number {number} " in proposal.casefold() for number in held_out)
@@ -106,7 +107,8 @@ def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_
     with store.reading() as connection:
         assert [each.title for each in list_versions(connection) if each.name == "rag"] == ["rag v1", "rag v2"]
         roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
-        assert roles == {EvidenceRole.DEVELOP}, "all that chose the prompt, and nothing that tested it"
+        # All that chose the prompt, and nothing that tested it.
+        assert roles == {EvidenceRole.DEVELOP}
         assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
         compared = compare_versions(connection, "rag v1", "rag v2")
     assert compared.figure("n").value == 80 - len(look.look.shown)
@@ -164,7 +166,8 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
     assert run(["config", "--confirm", "--db", address(store)]) == 0
     capsys.readouterr()
     assert run(again) == 0
-    assert capsys.readouterr().out.startswith("rag v3, "), "who changes the file wants what it says"
+    # Who changes the file wants what it says.
+    assert capsys.readouterr().out.startswith("rag v3, ")
 
 
 @on_sqlite
@@ -228,7 +231,8 @@ def test_align_says_before_its_calls_how_many_they_are_at_most(
     assert run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words]) == 0
     calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
     assert f"up to {calls} calls of {STRONG} and judge, at most about $ " in capsys.readouterr().err
-    assert len(endpoint.requests) - before == calls, "the estimate sends nothing"
+    # The estimate sends nothing.
+    assert len(endpoint.requests) - before == calls
 
 
 def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(

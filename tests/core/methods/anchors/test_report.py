@@ -267,7 +267,8 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
     assert new == []
     assert still.startswith("rag v1 from m-1 to m-2. It has changed again since: m-1 since ")
     acknowledged()
-    assert changed("m-1") == ([], []), "the alarm has said so"
+    # The alarm has said so.
+    assert changed("m-1") == ([], [])
     assert changed("m-2")[0] == ["rag v1 again from m-1 to m-2."]
     acknowledged()
     assert changed("m-1")[0] == ["rag v1 from m-2 to m-1."]

@@ -75,7 +75,8 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
 ) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
         model = ["--model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
-        assert audit(log, *model) == 2, "a rag judge gives no label, and the teacher nothing else"
+        # A rag judge gives no label, and the teacher nothing else.
+        assert audit(log, *model) == 2
         refused = capsys.readouterr().err
         assert (
             "teacher v1 gives label, the supreme judge gives groundedness and quality. There is nothing to compare."

@@ -127,7 +127,8 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
     judge_pending(sqlite_store, make_judge("lexical"))
     assert "--kinds hedges_removed" in (of_tone().command or "")
     make_control_answers(sqlite_store, kinds=["hedges_removed"], where=RowFilter(ids=("plain 1",)))
-    assert of_tone().command is not None, "other answers may be suitable"
+    # Other answers may be suitable.
+    assert of_tone().command is not None
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     assert of_tone().command is None
     assert of_tone().notes == (note("few_suitable", n=0, least=30),)
@@ -135,7 +136,8 @@ def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: 
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     assert count_events() == events
     add(sqlite_store, 2)
-    assert of_tone().command is not None, "the new answers may be suitable"
+    # The new answers may be suitable.
+    assert of_tone().command is not None
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     assert of_tone().notes == (note("few_suitable", n=2, least=30),)
 
@@ -239,7 +241,8 @@ def test_without_passages_nothing_is_left_to_stand_on() -> None:
 def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
     assert changed("other_answer") == replace(ORIGINAL, answer=DONOR.answer)
     same = CONTROL_KINDS["other_answer"].change
-    assert same(ORIGINAL, replace(DONOR, query=ORIGINAL.query)) is None, "another answer to it may be as good"
+    # Another answer to it may be as good.
+    assert same(ORIGINAL, replace(DONOR, query=ORIGINAL.query)) is None
     assert same(ORIGINAL, replace(DONOR, answer=f" {ANSWER} ")) is None
     assert same(ORIGINAL, replace(DONOR, answer="\n")) is None
 
@@ -248,7 +251,8 @@ def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
     made = changed("truncated")
     assert made is not None
     assert made.answer == "I think Dyneema melts at 145 degrees [1]. Nylon"
-    assert changed("truncated", "Yes, it does. At 145 degrees.") is None, "half of a short answer may be an answer"
+    # Half of a short answer may be an answer.
+    assert changed("truncated", "Yes, it does. At 145 degrees.") is None
     two = changed("truncated", "It melts at one hundred degrees. It melts at one hundred degrees.")
     assert two is not None
     assert two.answer == "It melts at one hundred"

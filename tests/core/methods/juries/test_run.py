@@ -203,11 +203,13 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
     report = judge_by_jury(log.store, ["one", "two"])
     agreement = measure_agreement(log.store, judge_versions=["jury"])
     figures = agreement.figure("agreement"), agreement.figure("kappa"), report.account.ok
-    assert agreement.graded, "the labels are weighted"
+    # The labels are weighted.
+    assert agreement.graded
     assert agreement.answers == report.account.ok < 240
     for each in (report.jury, *report.members):
         accuracy, kappa = (Row.of("", ALL, figure).estimate for figure in (each.accuracy, each.kappa))
-        assert (accuracy, kappa, each.answers) == figures, "a member is compared on the jury's answers"
+        # A member is compared on the jury's answers.
+        assert (accuracy, kappa, each.answers) == figures
     assert Row.of("", ALL, report.wrong_together).estimate == complement(figures[0])
     assert report.wrong_together_answers == report.account.ok
     assert (report.unanimous_items, report.labelled) == (report.account.ok, 240)
@@ -279,7 +281,8 @@ def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_
     mara = Seen(store, case.mara.id)
     report = judge_by_jury(store, ["one", "two"], seen=mara)
     agreement = measure_agreement(mara, judge_versions=["jury"])
-    assert (report.account.ok, len(of_jury(store))) == (100, 100), "the verdicts of all answers are combined"
+    # The verdicts of all answers are combined.
+    assert (report.account.ok, len(of_jury(store))) == (100, 100)
     assert Row.of("", ALL, report.jury.accuracy).estimate == agreement.figure("agreement")
     assert (report.jury.accuracy.n, report.jury.answers) == (60, None) == (agreement.n, agreement.answers)
     assert judge_by_jury(store, ["one", "two"]).jury.answers == 100
@@ -332,7 +335,8 @@ def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log: GradedL
     with log.store.writing() as connection:
         set_setting(connection, "primary_judge", None, "test")
     raise_flags(log.store)
-    assert disagreements(log.store) == ["superseded", "open"], "taken back with its cause"
+    # Taken back with its cause.
+    assert disagreements(log.store) == ["superseded", "open"]
 
 
 def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
@@ -549,11 +553,13 @@ def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members
         rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
         assert latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
     votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
-    assert votes == ["aa", "ab", "b-", "-a", "-t"], "a tie of votes and a single vote are no verdict"
+    # A tie of votes and a single vote are no verdict.
+    assert votes == ["aa", "ab", "b-", "-a", "-t"]
     (result,) = report.aspects
     figures = [result.figure(name).value for name in ("pairs", "unmeasured", "people")]
     assert (report.judge, figures) == ("jury v1", [6, 4, None])
     assert result.figure("accuracy").n == 2
-    assert compare_by_jury(store, ["three", "two", "one"]) == report, "a second time stores nothing"
+    # A second time stores nothing.
+    assert compare_by_jury(store, ["three", "two", "one"]) == report
     with pytest.raises(BadInput, match="no pair was compared"):
         compare_by_jury(store, ["one", "two"], where=RowFilter(sources=("other",)))

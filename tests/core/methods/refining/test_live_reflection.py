@@ -70,7 +70,8 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
         QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q1"
     )
     assert (result.kept, result.external_id) == ("new", "q1")
-    assert logged(store) == ["q1"], "the original never reached the reader"
+    # The original never reached the reader.
+    assert logged(store) == ["q1"]
     with store.reading() as connection:
         (run,) = list_runs(connection)
         ((attempt,),) = stored_attempts(connection, run.id).values()
@@ -83,11 +84,13 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
     scores = [result.before.groundedness, result.after and result.after.groundedness]
     assert [each.groundedness for each in sequence.attempts] == scores
     assert (served.response.answer, [each.groundedness for each in served.judgments]) == (GOOD, scores[1:])
-    assert open_flags(store) == [], "rules read the answer that was served"
+    # Rules read the answer that was served.
+    assert open_flags(store) == []
     with store.writing() as connection:
         forget_response(connection, "q1", actor="ann")
         texts = connection.execute(select(RESPONSE.c.answer)).scalars().all()
-    assert texts == [None, None], "the original is forgotten with the answer that replaced it"
+    # The original is forgotten with the answer that replaced it.
+    assert texts == [None, None]
 
 
 @on_sqlite
@@ -102,11 +105,13 @@ def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
     judgeboard.reflect_blocking(
         QUERY, GOOD * 2, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q3"
     )
-    assert logged(store) == ["q1", "q2", "q3"], "an answer without an attempt is served too"
+    # An answer without an attempt is served too.
+    assert logged(store) == ["q1", "q2", "q3"]
     assert {id_ for id_, rule in open_flags(store) if rule == "low_groundedness"} == {"q1", "q2"}
     with store.reading() as connection:
         (run,) = list_runs(connection)
-        assert len(stored_attempts(connection, run.id)) == 2, "one run a day has them all"
+        # One run a day has them all.
+        assert len(stored_attempts(connection, run.id)) == 2
 
 
 @on_sqlite

@@ -86,7 +86,8 @@ def test_only_the_feedback_of_the_attempt_before_goes_with_the_original_message(
         [message] = messages
         assert message["content"].startswith(QUESTION)
         told = [n for n in (1, 2, 3, 4) if f"feedback on try {n}" in message["content"]]
-        assert told == [number], "feedback does not pile up"
+        # Feedback does not pile up.
+        assert told == [number]
     assert [row["messages"] for row in made(sqlite_store)] == [first, *again]
 
 
@@ -157,7 +158,8 @@ def test_a_longer_limit_tries_again_what_did_not_pass_and_that_alone(sqlite_stor
     longer, _ = refine(sqlite_store, script, rule=RefineRule(max_repeats=1))
     assert (longer.prompts, [item.id for item in longer.items]) == (1, ["0"])
     lower, _ = refine(sqlite_store, script, rule=RefineRule(success_rating=3, max_repeats=9))
-    assert lower.prompts == 0, "what is rated 3 is good enough now"
+    # What is rated 3 is good enough now.
+    assert lower.prompts == 0
 
 
 def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: Store) -> None:
@@ -180,8 +182,10 @@ def test_a_stopped_run_goes_on_where_it_was(store: Store, tmp_path: Path) -> Non
     replies = iter([rated(3, "second feedback"), rated(4)])
     summary, endpoint = refine(store, both(lambda _request: "try 3", lambda _answer: next(replies)), asked)
     assert summary.account.run_id == stopped.account.run_id
-    assert (given(summary), summary.calls) == ([2, 3, 4], 6), "no step is repeated"
-    assert len(endpoint.requests) == 3, "the stored answer is rated, then one further attempt is made"
+    # No step is repeated.
+    assert (given(summary), summary.calls) == ([2, 3, 4], 6)
+    # The stored answer is rated, then one further attempt is made.
+    assert len(endpoint.requests) == 3
     assert "second feedback" in str(written(endpoint)[0]["messages"])
     assert "first feedback" not in str(written(endpoint)[0]["messages"])
 
@@ -195,7 +199,8 @@ def test_a_stopped_run_over_the_log_goes_on_though_the_log_has_grown(sqlite_stor
     summary, endpoint = refine(sqlite_store, both(lambda _request: "rock", lambda _answer: rated(4)))
     assert summary.account.run_id == stopped.account.run_id
     assert ([item.id for item in summary.items], given(summary)) == (["0"], [2, 2, 4])
-    assert len(endpoint.requests) == 1, "the third answer is stored, and lacks its rating alone"
+    # The third answer is stored, and lacks its rating alone.
+    assert len(endpoint.requests) == 1
     newer, endpoint = refine(sqlite_store, both(lambda _request: "rope", lambda _answer: rated(4)))
     assert ([item.id for item in newer.items], len(endpoint.requests)) == (["7"], 2)
 

@@ -130,7 +130,8 @@ def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> Non
     assert (summary.regenerated, summary.kept_new, summary.kept_original, summary.second_failed) == (1, 0, 1, 1)
     assert [row["outcome"] for row in refinements(sqlite_store)] == ["second_failed"]
     assert [row["status"] for row in judgments(sqlite_store)] == ["ok", "unparsable"]
-    assert summary.calls == 4, "the repair is a call too"
+    # The repair is a call too.
+    assert summary.calls == 4
 
 
 def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> None:
@@ -178,7 +179,8 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, 
     judge_first(sqlite_store, **said)
     summary, endpoint = reflect(sqlite_store, writing())
     assert (summary.eligible, summary.calls, endpoint.requests) == (0, 0, [])
-    assert runs(sqlite_store) == [], "a command that finds nothing to do leaves nothing behind"
+    # A command that finds nothing to do leaves nothing behind.
+    assert runs(sqlite_store) == []
 
 
 @pytest.mark.parametrize(
@@ -224,9 +226,11 @@ def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: St
     narrowed, endpoint = reflect(sqlite_store, writing(), where=RowFilter(ids=("1",)))
     assert (narrowed.eligible, len(endpoint.requests)) == (1, 3)
     rest, endpoint = reflect(sqlite_store, writing())
-    assert (rest.eligible, len(endpoint.requests)) == (2, 6), "what is settled is not done again"
+    # What is settled is not done again.
+    assert (rest.eligible, len(endpoint.requests)) == (2, 6)
     other, _ = reflect(sqlite_store, writing(), writer={"temperature": 1.0})
-    assert (other.eligible, other.calls) == (3, 6), "another generator is another question"
+    # Another generator is another question.
+    assert (other.eligible, other.calls) == (3, 6)
 
 
 def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Store) -> None:
@@ -265,7 +269,8 @@ def test_a_stopped_run_goes_on_with_what_is_missing(store: Store) -> None:
     assert kept > 0
     summary, endpoint = reflect(store, writing())
     assert summary.account.run_id == stopped.account.run_id
-    assert (summary.kept_new, len(written(endpoint))) == (6, 6 - kept), "no answer is made twice"
+    # No answer is made twice.
+    assert (summary.kept_new, len(written(endpoint))) == (6, 6 - kept)
     assert len(endpoint.requests) == 12 - kept
 
 
@@ -282,7 +287,8 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> 
         store_responses(connection, [newcomer])
     summary, endpoint = reflect(sqlite_store, writing())
     assert summary.account.run_id == stopped.account.run_id
-    assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept), "no answer is made twice"
+    # No answer is made twice.
+    assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept)
     newer, endpoint = reflect(sqlite_store, writing())
     assert newer.account.run_id != stopped.account.run_id
     assert [str(request["messages"][-1]["content"]) for request in written(endpoint)] == ["What is rock 9?"]
@@ -293,7 +299,8 @@ def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Sto
     reflect(sqlite_store, writing(granite=(0.0, 1)))
     assert {row["response_id"] for row in rows_of(sqlite_store, FLAG)} == {1}
     again, endpoint = reflect(sqlite_store, writing())
-    assert (again.eligible, endpoint.requests) == (0, []), "a made answer is not made anew"
+    # A made answer is not made anew.
+    assert (again.eligible, endpoint.requests) == (0, [])
 
 
 def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> None:

@@ -87,7 +87,8 @@ def test_a_blocking_call_does_not_hold_up_the_event_loop() -> None:
         go = threading.Event()
 
         def chat(_messages: Messages) -> str:
-            assert go.wait(60), "the loop was held up"
+            # The loop was held up.
+            assert go.wait(60)
             return "late"
 
         waiting = asyncio.create_task(judgeboard.refine(chat, judging(4))("Wait."))

@@ -51,11 +51,12 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
     )
     assert (served.text, served.answer, served.level) == (f"{DISCLAIMER}\n\n{BAD}", BAD, "disclaimer")
     [item] = items(store)
+    # Stored without notice.
     assert (item.response.external_id, item.response.source, item.response.answer) == (
         served.external_id,
         "shop",
         BAD,
-    ), "stored without notice"
+    )
     assert (
         item.response.metadata["tenant"],
         item.response.metadata["served"]["notice"],
@@ -98,7 +99,8 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
         served = judgeboard.serve_answer_blocking(
             QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, query_type="simple", record=False
         )
-        assert served.answer == GOOD, "with empty query types, all count"
+        # With empty query types, all count.
+        assert served.answer == GOOD
 
 
 @on_sqlite
@@ -266,7 +268,8 @@ def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
     thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
     thread.start()
     thread.join(30)
-    assert results, "the call waits for what blocks"
+    # The call waits for what blocks.
+    assert results
     return results[0]
 
 

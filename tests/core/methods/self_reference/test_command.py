@@ -244,11 +244,13 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     ]
     replies.write_text("\n".join(map(json.dumps, lines)))
     recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
-    assert run([*command, *recorded]) == 1, "some calls failed"
+    # Some calls failed.
+    assert run([*command, *recorded]) == 1
     assert json.loads(pairs.read_text()) == made[0]
     err = capsys.readouterr().err
     assert "1 pair made, 4 questions left out\n  4 questions: a call without an answer" in err
-    assert "cost" not in err, "recorded answers cost nothing"
+    # Recorded answers cost nothing.
+    assert "cost" not in err
     assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
     assert run([*command, "--timeout", "5", "--yes"]) == 2
     refused = capsys.readouterr().err

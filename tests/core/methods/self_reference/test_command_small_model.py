@@ -67,4 +67,5 @@ def test_a_real_small_model_goes_through_all_of_it(
     with sqlite_store.reading() as connection:
         for row in comparisons:
             for said in latest_comparisons(connection, row["judge_version_id"], row["pair_id"], [row["condition"]]):
-                assert bool(said.preferences) is (said.status is Status.OK), "unusable is unusable"
+                # Unusable is unusable.
+                assert bool(said.preferences) is (said.status is Status.OK)

@@ -70,7 +70,8 @@ def test_asking_for_all_conditions_later_asks_only_what_is_missing(sqlite_store:
     assert len(endpoint.requests) == 4
     assert (report.calls_planned, report.account.asked, report.items) == (18, 4, 2)
     again, endpoint = ask(sqlite_store, Solver(), ids)
-    assert (len(endpoint.requests), again.account.ok, again.account.run_id) == (0, 18, None), "the stored account"
+    # The stored account.
+    assert (len(endpoint.requests), again.account.ok, again.account.run_id) == (0, 18, None)
     assert again.conditions == report.conditions
     assert len(runs(sqlite_store)) == 2
 
@@ -185,12 +186,14 @@ def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tu
 def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: Store) -> None:
     ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)
-    assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0), "its answers are not compared"
+    # Its answers are not compared.
+    assert (calls, report.account.error, report.account.not_reached) == (5 + 9, 1, 0)
     assert (report.items, report.failed_samples, report.no_answer) == (1, 1, 0)
     assert "failed_samples" in [each.code for each in report.caveats]
     same, calls = ask_over(store, Solver(), ids)
     assert calls == 0
-    assert (same.account.asked, same.account.error, same.account.exit_code) == (14, 1, 1), "what is stored"
+    # What is stored.
+    assert (same.account.asked, same.account.error, same.account.exit_code) == (14, 1, 1)
     again, calls = ask_over(store, Solver(), ids, again=True)
     assert (calls, again.items, again.failed_samples) == (5, 2, 0)
     assert [level.n for level in again.calibration] == [2, 0, 0, 0, 0]

@@ -125,7 +125,8 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     assert "The average 1.00 is below" in capsys.readouterr().out
     assert ran(sqlite_store, playing(scores=bad | silent), suite) == 2
     assert "Without a score: 2 of 24 cases" in capsys.readouterr().out
-    assert ran(sqlite_store, playing(scores=some), suite) == 0, "without a baseline there is no regression"
+    # Without a baseline there is no regression.
+    assert ran(sqlite_store, playing(scores=some), suite) == 0
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
     out = capsys.readouterr().out
     assert "Worse: 8 cases." in out
@@ -149,7 +150,8 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     report = tmp_path / "junit.xml"
     said_ = playing({1: completion("number-1 ]]> \x1b")}, {1: scored(4, 4), 2: completion("\x00 no")})
     assert ran(sqlite_store, said_, file, "--candidate", "model:candidate", "--junit", str(report)) == 2
-    assert report.stat().st_mode & 0o077 == 0, "it contains texts: only its owner can read it"
+    # It contains texts: only its owner can read it.
+    assert report.stat().st_mode & 0o077 == 0
     root = ET.fromstring(report.read_bytes())
     (listed,) = root
     assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", 'a < b & "c"')
@@ -169,7 +171,8 @@ def test_a_junit_file_that_cannot_be_written_is_said(
 ) -> None:
     assert ran(sqlite_store, playing(), suite, "--junit", str(tmp_path / "none" / "j.xml")) == 2
     assert "cannot be written" in capsys.readouterr().err
-    assert runs(sqlite_store) == [], "nothing was asked"
+    # Nothing was asked.
+    assert runs(sqlite_store) == []
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store: Store, suite: Path) -> None:

@@ -221,7 +221,8 @@ def test_a_pass_rate_that_fell_far_and_not_by_chance_is_a_regression() -> None:
     assert (comparison.only_before, comparison.only_after, comparison.pass_rate_change.value) == (12, 0, -0.06)
     assert comparison.p == pytest.approx(2 * 0.5**12)
     assert gated(200, 0, 4.0, comparison).code == 1
-    assert gated(200, 0, 4.0, comparison, max_drop=0.06).code == 0, "it fell by no more than is allowed"
+    # It fell by no more than is allowed.
+    assert gated(200, 0, 4.0, comparison, max_drop=0.06).code == 0
 
 
 def test_the_change_of_the_pass_rate_has_the_interval_of_resampled_cases() -> None:

@@ -51,7 +51,8 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
     assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
     assert (result.account.asked, result.account.ok, result.account.not_reached) == (8, 8, 0)
     shown = suite_result(store, result.run)
-    assert to_plain(shown) == to_plain(result), "what is stored says the same"
+    # What is stored says the same.
+    assert to_plain(shown) == to_plain(result)
 
 
 def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store: Store) -> None:
@@ -62,7 +63,8 @@ def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sql
     assert "A rope has 60 m." in judge
     assert "sixty metres" in judge
     assert "sixty metres" not in candidate
-    assert "temperature" not in endpoint.requests[0].body, "a generator has its own settings"
+    # A generator has its own settings.
+    assert "temperature" not in endpoint.requests[0].body
 
 
 def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> None:
@@ -71,7 +73,8 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
         kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
         assert kinds == {ResponseKind.CANDIDATE.value}
         assert count_responses(connection) == 0
-        assert primary_judge(connection) is None, "who judged no answer of the log is not its judge"
+        # Who judged no answer of the log is not its judge.
+        assert primary_judge(connection) is None
     assert row_count(sqlite_store, FLAG) == 0
     with RecordingEndpoint() as endpoint:
         assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
@@ -82,7 +85,8 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     answers = {0: failure(400, "too long"), 1: completion("")}
     scores = {2: completion("Splendid."), 3: completion(None, refusal="No."), 4: scored(5, 5)}
     result, endpoint = run(store, playing(answers, scores), suite(5))
-    assert asked(endpoint)[1].count(0) == 0, "there is no answer to score"
+    # There is no answer to score.
+    assert asked(endpoint)[1].count(0) == 0
     assert (result.measured, result.unmeasured, result.average_score.value) == (1, 4, 5.0)
     reasons = {case.case: case.reason or "" for case in result.without_score}
     assert reasons["0"].startswith("no answer: error")
@@ -90,7 +94,8 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     assert reasons["2"].startswith("no score: unparsable: there is no JSON object")
     assert reasons["3"] == "no score: refused: the model refused"
     assert {case.query for case in result.without_score} == {f"What is number-{n}?" for n in range(4)}
-    assert (result.gate.code, result.passed) == (2, True), "the gate does not conclude from one case of five"
+    # The gate does not conclude from one case of five.
+    assert (result.gate.code, result.passed) == (2, True)
     account = result.account
     assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (8, 4, 2, 1, 1)
     assert (account.not_reached, account.state) == (0, RunState.DONE)
@@ -111,7 +116,8 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
     result, _ = run(sqlite_store, playing(), suite(2, cases=cases))
     assert [case.passed for case in result.cases] == [True, False]
     assert (result.average_score.value, result.pass_rate.value) == (4.0, 0.5)
-    assert (result.above_threshold, result.passing) == (2, 1), "the score alone, and the score with the checks"
+    # The score alone, and the score with the checks.
+    assert (result.above_threshold, result.passing) == (2, 1)
     (failed,) = result.failures
     assert [(check.kind, check.passed) for check in failed.checks] == [
         ("equals", False),
@@ -132,7 +138,8 @@ def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(sto
     assert sum(done) <= 9
     again, endpoint = run(store, playing(), suite(12))
     assert (again.run, again.measured, again.account.state) == (stopped.run, 12, RunState.DONE)
-    assert tuple(map(len, asked(endpoint))) == (12 - done[0], 12 - done[1]), "nothing stored is asked again"
+    # Nothing stored is asked again.
+    assert tuple(map(len, asked(endpoint))) == (12 - done[0], 12 - done[1])
     anew, endpoint = run(store, playing(), suite(12))
     assert (anew.run != again.run, tuple(map(len, asked(endpoint)))) == (True, (12, 12))
 
@@ -157,7 +164,8 @@ def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite
     with RecordingEndpoint(playing()) as endpoint:
         judge = make_judge("rubric", rubric=suite(9).rubric, model="judge", base_url=endpoint.base_url, prices=prices)
         result = run_suite(sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1)
-    assert len(endpoint.requests) == 3, "what the function costs is not known, and does not count"
+    # What the function costs is not known, and does not count.
+    assert len(endpoint.requests) == 3
     assert (result.account.state, result.account.why_stopped) == (RunState.STOPPED, "the cost limit is reached")
     assert (result.measured, result.exit_code) == (3, 2)
     assert [case.reason for case in result.without_score] == ["not reached"] * 6
@@ -190,7 +198,8 @@ def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) ->
         return
     assert asked(endpoint) == ([], [0, 1, 2])
     assert (result.measured, result.candidate.split(":")[0]) == (3, "python")
-    assert result.account.cost_micro is None, "nobody knows what it cost"
+    # Nobody knows what it cost.
+    assert result.account.cost_micro is None
 
 
 def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) -> None:
@@ -288,7 +297,8 @@ def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sql
     assert first.notes == (note("no_baseline", suite="house", candidate="model:candidate", judge="rubric v1"),)
     good = {number: scored(5, 5) for number in range(25)}
     other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
-    assert (other.baseline, len(other.notes)) == (None, 1), "the run before is of another candidate"
+    # The run before is of another candidate.
+    assert (other.baseline, len(other.notes)) == (None, 1)
     with RecordingEndpoint(playing(scores=good)) as endpoint:
         judge = make_judge("rubric", rubric=suite(25).rubric, model="judge", max_output=99, base_url=endpoint.base_url)
         mine = run_suite(sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url)
@@ -309,7 +319,8 @@ def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store
     second, _ = run(sqlite_store, playing(), suite(3, cases=(*moved, Case("Is number-9 new?", "9"))), baseline="latest")
     assert second.baseline is not None
     assert (second.baseline.n, second.baseline.run) == (3, first.run)
-    assert second.gate.code == 2, "fewer than 20 cases in both"
+    # Fewer than 20 cases in both.
+    assert second.gate.code == 2
 
 
 def test_a_suite_runs_inside_a_test_of_the_users(tmp_path: Path) -> None:
