@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from judgeboard.text import as_utc, iso_z
-from judgeboard.tools.recording_tool import RecordingTool, Reply, ToolRequest
+from recording_tool import RecordingTool, Reply, ToolRequest
 
 BEGAN = datetime.fromisoformat("2026-11-20T08:00:00+00:00")
 

@@ -303,7 +303,7 @@ store.close()
 PULL_AND_PUSH = """
 import json
 from judgeboard.cli.app import run
-from judgeboard.tools.recording_tool import RecordingTool, Reply
+from recording_tool import RecordingTool, Reply
 
 class Aviary(RecordingTool):
     def answer(self, request):

@@ -27,11 +27,11 @@ from judgeboard.store.engine import Store, database_url
 from judgeboard.store.storing import store_responses
 from judgeboard.tools.pull import known_histories, pull
 from judgeboard.tools.push import known_targets, push
-from judgeboard.tools.recording_tool import RecordingTool, Reply, ToolRequest
 from judgeboard.traces import telemetry
 from judgeboard_dashboard import session
 from judgeboard_dashboard.sign_in import checked_auth
 from judging_log import judge_once
+from recording_tool import RecordingTool, Reply, ToolRequest
 from sent_traces import receiving
 
 APP = Path(session.__file__).with_name("app.py")

@@ -19,9 +19,9 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import QUEUE, RESPONSE
-from judgeboard.tools.recording_tool import FakeLangfuse
 from marked_answer import mark_answer
 from queue_case import queue_case
+from recording_tool import FakeLangfuse
 
 
 def blind_case(store: Store) -> str:

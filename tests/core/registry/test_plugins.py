@@ -198,7 +198,7 @@ def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_mo
 PUSH = """
 import json
 from judgeboard.cli.app import run
-from judgeboard.tools.recording_tool import RecordingTool, Reply
+from recording_tool import RecordingTool, Reply
 
 class TicketSystem(RecordingTool):
     def answer(self, request):

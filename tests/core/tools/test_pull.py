@@ -22,8 +22,8 @@ from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, 
 from judgeboard.text import as_utc
 from judgeboard.tools.history import Names, whole_traces
 from judgeboard.tools.pull import PullResult, pull
-from judgeboard.tools.recording_tool import Reply
 from judging_log import address
+from recording_tool import Reply
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES
 from tool_histories import (

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import recording_tool as fakes
 from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind
@@ -15,7 +16,6 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.tools import What, target_states
-from judgeboard.tools import recording_tool as fakes
 from judgeboard.tools.push import PushResult, push
 
 TRACE, OTHER, UNKNOWN = "ab" * 16, "cd" * 16, "ef" * 16

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import recording_tool as fakes
 from forked_commands import ReadCommand
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
@@ -17,7 +18,6 @@ from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.tools import claim_target, due_targets, list_targets
-from judgeboard.tools import recording_tool as fakes
 from judgeboard.tools.push import TargetProgress, add_target, change_target, push_due, push_to, target_progress
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
