@@ -247,7 +247,8 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict
     marks = {
         mark for page in DOCS.rglob("*.md") for mark in re.findall(r"<!-- table: ([\w ]+) -->", page.read_text("utf-8"))
     }
-    assert marks | {"formats"} == generate["TABLES"].keys(), "the page of imports has the formats"
+    # The page of imports has the formats.
+    assert marks | {"formats"} == generate["TABLES"].keys()
     assert "<!-- table" not in generate["with_tables"]((DOCS / "concepts" / "flags.md").read_text(encoding="utf-8"))
 
 

@@ -75,7 +75,8 @@ def test_an_exception_is_dashed_in_the_figure() -> None:
     figure = package_imports.figure()
     assert figure.count('class="import exception"') == len(read_imports().exceptions)
     assert "<script" not in figure
-    assert "\n\n" not in figure, "Markdown ends a block of HTML at an empty line"
+    # Markdown ends a block of HTML at an empty line.
+    assert "\n\n" not in figure
 
 
 def test_a_project_without_a_named_exception_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

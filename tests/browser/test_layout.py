@@ -136,7 +136,8 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(page: Page, site) ->
     for width in (1440, 800):
         page.set_viewport_size({"width": width, "height": 900})
         assert in_the_end(partial(pane.evaluate, fits), expected=True), width
-        assert in_the_end(partial(day.evaluate, lines), 1) == 1, "the date and time are on one line"
+        # The date and time are on one line.
+        assert in_the_end(partial(day.evaluate, lines), 1) == 1
         for part in (".jb-past", ".jb-past > b"):
             assert in_the_end(partial(page.locator(part).first.evaluate, fits), expected=True), (width, part)
 
@@ -157,7 +158,8 @@ def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_to
     page.keyboard.press("k")
     settle(page, after=row)
     top = partial(page.locator(ANCHORS[2]).evaluate, "node => node.scrollTop")
-    assert in_the_end(top, 0) == 0, "a grade keeps the place, an item does not"
+    # A grade keeps the place, an item does not.
+    assert in_the_end(top, 0) == 0
 
 
 def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -> None:
@@ -172,7 +174,8 @@ def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -
     refused = page.locator(".jb-head .jb-refused")
     expect(refused).to_contain_text("Not saved: Wilhelmina-Maximiliane… confirmed plain-03 at")
     whole = partial(refused.evaluate, "node => node.scrollWidth <= node.clientWidth")
-    assert in_the_end(whole, expected=True), "the words are cut"
+    # No word is cut.
+    assert in_the_end(whole, expected=True)
 
 
 def test_a_filter_of_any_length_does_not_push_the_page_sideways(page: Page, site) -> None:

@@ -93,5 +93,6 @@ def test_a_job_shows_its_progress_on_a_page_that_stays_free_and_is_cancelled_fro
     expect(panel).to_contain_text("Cancelled at")
     job = recent_jobs(site.store)[0]
     assert job.state == "cancelled"
-    assert 2 < job.asked <= 18, "sixteen are in flight, and nothing is asked after the press"
+    # Sixteen are in flight, and nothing is asked after the press.
+    assert 2 < job.asked <= 18
     expect(panel).to_contain_text(f"Cancelled at {job.asked} of")

@@ -92,7 +92,8 @@ def test_flags_are_decided_with_keys_only(page: Page, site) -> None:
         assert len(decisions(site.store)) == before + place + 1
     made = [decision for _, decision, _ in decisions(site.store)[before:]]
     assert made == [{"Y": "confirm", "N": "dismiss", "U": "unsure"}[key] for key in "YNU"]
-    assert len(set(seen)) == 4, "every press was for another flag"
+    # Every press was for another flag.
+    assert len(set(seen)) == 4
     assert {each[:2] for each in grades(site.store)[before:]} == {(3, 0.5)}
 
 

@@ -56,7 +56,8 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(open_page: OpenPage, alarmed: 
         (alarm,) = list_alarms(connection)
     assert (alarm.acknowledged_by, alarm.note) == ("mara", "New retriever since 4 Nov")
     anew = {each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"}
-    assert anew == {5}, "the reference starts anew in the week of the change"
+    # The reference starts anew in the week of the change.
+    assert anew == {5}
 
 
 def test_without_a_name_a_page_asks_for_it_before_an_acknowledgement(open_page: OpenPage, alarmed: Store) -> None:

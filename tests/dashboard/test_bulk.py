@@ -28,12 +28,14 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
 
     page = press(open_page(page_name), f"{page_name}_select")
     assert page.button(key=f"{page_name}_bulk_confirm").disabled, "nothing is selected"
-    assert "hallucinated" not in markup(page), "nobody was asked whether a decision implies a label"
+    # Nobody was asked whether a decision implies a label.
+    assert "hallucinated" not in markup(page)
     with case.store.writing() as connection:
         set_setting(connection, "implied_labels", ("low_groundedness",), "test")
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
     press(page, f"{page_name}_bulk_confirm")
-    assert set(case.flag_states()) == {"open"}, "more than 20 are asked about"
+    # More than 20 are asked about.
+    assert set(case.flag_states()) == {"open"}
     assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
     assert "Implied label (low groundedness): Y: hallucinated, N: grounded" in markup(page)
     press(page, f"{page_name}_bulk_confirm")
@@ -54,7 +56,8 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     press(page, "bulk_undo")
     assert {row["state"] for row in case.rows(QUEUE_ITEM)} == {"left"}
     press(page, "open_flags_bulk_rejudge")
-    assert dict(page.query_params) == {"rows": "open"}, "all answers of the filter"
+    # The list has all answers of the filter.
+    assert dict(page.query_params) == {"rows": "open"}
 
 
 def test_selected_rows_are_the_ones_decided(open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

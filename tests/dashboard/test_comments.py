@@ -32,7 +32,8 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
     assert said() == [("Mara", "see <b>page 3</b>")]
     assert "Saved: your comment" in shown(page)
     [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
-    assert field.value == "", "the field is empty for the next one"
+    # The field is empty for the next one.
+    assert field.value == ""
     bodies = "".join(
         node.proto.body for node in open_page("item", reviewer="Jon", flag=page_rows.flags["claims"]).get("html")
     )

@@ -19,7 +19,8 @@ def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, sq
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     words = texts(open_page("conflicts"))
     assert "1 open conflict." in words
-    assert not any("differ on" in each for each in words), "an item that the lead adjudicates is listed twice"
+    # An item that the lead adjudicates is not listed twice.
+    assert not any("differ on" in each for each in words)
     with sqlite_store.writing() as connection:
         connection.execute(update(QUEUE_ITEM).values(state=ItemState.CONFLICT))
     words = texts(open_page("conflicts"))
@@ -52,7 +53,8 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     assert "is adjudicated" in texts(page, "jb-head")[0]
     told = open_page("conflicts", conflict=first)
     assert "why" in texts(told, "jb-review jb-gold")[0]
-    assert "Jon" in shown(told), "reviewers see each other's reviews once a lead has adjudicated"
+    # Reviewers see each other's reviews once a lead has adjudicated.
+    assert "Jon" in shown(told)
     page = adjudicated(page)
     assert "conflict" not in page.query_params
     assert case.item_states() == ["adjudicated", "adjudicated"]

@@ -44,9 +44,11 @@ def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
     # No answers are hidden from Lea.
     captions = " ".join(texts(open_page("agreement", reviewer="Lea", all="true"), "jb-cap"))
     assert captions.count("people tied (2)") == 1
-    assert "No line" not in captions, "a weighted figure without an interval has no point"
+    # A weighted figure without an interval has no point.
+    assert "No line" not in captions
     named = "sql: 24 flagged answers that the judge calls good have 9 labels, at least 10 needed."
-    assert captions.count(named) == 1, "the reason stands under the chart, which has no room for it"
+    # The reason stands under the chart, which has no room for it.
+    assert captions.count(named) == 1
 
 
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:
@@ -58,5 +60,6 @@ def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage,
 
 def test_my_reviews_counts_what_its_list_dates(open_page: OpenPage) -> None:
     app = open_page("my_reviews")
-    assert "0 reviews of answers and pairs in the last 14 days." in shown(app), "the reviews are as old as the log"
+    # The reviews are as old as the log.
+    assert "0 reviews of answers and pairs in the last 14 days." in shown(app)
     assert "your latest 8 reviews on these pages" in shown(app)

@@ -142,7 +142,8 @@ def test_markup_becomes_elements() -> None:
 def test_code_is_never_formatted(code: str) -> None:
     assert formatted(code) is None
     assert formatted(f"# Title\n\n{code}") is None
-    assert formatted(f"# Title\n\n```\n{code}\n```") is not None, "a fence shows it as it is stored"
+    # A fence shows it as it is stored.
+    assert formatted(f"# Title\n\n```\n{code}\n```") is not None
     assert code in plain(formatted(f"# Title\n\n```\n{code}\n```") or "")
 
 

@@ -57,7 +57,8 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
         stored = get_issue(connection, 1)
     assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
     app = press(press(open_page("issues", new="1", text="plain-0"), "issues_clear"), "issue_back")
-    assert table_rows(app, "Open flags")[0][2] == "Outdated price list", "after Clear, the form is still open"
+    # After Clear, the form is still open.
+    assert table_rows(app, "Open flags")[0][2] == "Outdated price list"
 
 
 def tags(store: Store) -> list[str]:
@@ -79,7 +80,8 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     chosen = [
         one.label for one in again.button if one.key and one.key.startswith("mode_") and one.proto.type == "primary"
     ]
-    assert chosen == ["wrong entity", "outdated source"], "a reload keeps the draft"
+    # A reload keeps the draft.
+    assert chosen == ["wrong entity", "outdated source"]
     app = press(press(app, "mode_1"), "confirm")
     assert tags(page_store) == ["wrong entity"]
     assert "Failure modes: wrong entity" in shown(open_page("item", flag=flag))

@@ -136,13 +136,16 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
         set_setting(connection, "implied_labels", None, "test")
     page = open_page("item", flag=page_rows.flags["claims"])
     page = press(page, "groundednessD_")
-    assert "N: grounded" not in shown(page), "a person's own grade implies nothing"
+    # A person's own grade implies nothing.
+    assert "N: grounded" not in shown(page)
     page = press(press(page, "groundednessD_"), "dismiss_")
     assert "You are asked once." in shown(page)
-    assert flag_of(page) == page_rows.flags["claims"], "nothing is stored before the answer"
+    # Nothing is stored before the answer.
+    assert flag_of(page) == page_rows.flags["claims"]
     keys = {button.proto.shortcut for button in page.button if "implied_" in f"{button.key}"}
     assert len(keys) == 2
-    assert not keys & {"y", "n", "u"}, "who presses N twice chooses nothing for all decisions"
+    # Who presses N twice chooses nothing for all decisions.
+    assert not keys & {"y", "n", "u"}
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
@@ -150,11 +153,14 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     with sqlite_store.writing() as connection:
         connection.execute(update(FLAG).values(state="open"))
     page = open_page("item", flag=page_rows.flags["claims"])
-    assert "Change your review? Y: hallucinated, N: grounded" in shown(page), "the answer is remembered"
-    assert "You dismissed this on " in shown(page), "an own decision on an open flag is changed, not replaced unseen"
+    # The answer is remembered.
+    assert "Change your review? Y: hallucinated, N: grounded" in shown(page)
+    # An own decision on an open flag is changed, not replaced unseen.
+    assert "You dismissed this on " in shown(page)
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", (), "test")
-    assert "N: grounded" not in shown(open_page("item")), "a lead chooses for everybody"
+    # A lead chooses for everybody.
+    assert "N: grounded" not in shown(open_page("item"))
 
 
 def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_is_removed_stays_removed(
@@ -181,7 +187,8 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     page = press(press(page, "quality2_"), "quality2_")  # the first press keeps the stored grade
     page = press(page, "confirm_")
     assert head(page).startswith("Saved: confirmed claims")
-    assert "response" in page.query_params, "the reviewer stays where the answer was opened"
+    # The reviewer stays where the answer was opened.
+    assert "response" in page.query_params
     with sqlite_store.reading() as connection:
         review = next(each for each in load_item(connection, response_id).reviews if each.stands)
     assert len(review.flag_ids) == 2
@@ -201,7 +208,8 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert "Not saved: You marked the answer hallucinated" in head(page)
     assert "You marked it hallucinated. Which is right?" in shown(page)
     page = press(page, "labelW_")
-    assert "Does the answer have a problem?" in shown(page), "without the label, nothing contradicts the decision"
+    # Without the label, nothing contradicts the decision.
+    assert "Does the answer have a problem?" in shown(page)
     page = press(press(press(page, "labelW_"), "dismiss_"), key)
     assert head(page).startswith("Saved")
     with sqlite_store.reading() as connection:
@@ -459,7 +467,8 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
     assert "✓2Basalt is older.was contradicted" in after
     assert "∅3Quartz is hard.new" in after
     assert "?3Basalt forms columnsdropped" in before
-    assert "Granite cools <slowly>.✓" in after, "a claim with the same status is not marked"
+    # A claim with the same status is not marked.
+    assert "Granite cools <slowly>.✓" in after
     assert "new" not in other
     press(page, "judgments_")
     assert "jb-judgments" not in markup(page)
@@ -523,7 +532,8 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
     assert "<a" not in pane
-    assert "**Granite** is." in shown(page), "as stored, until the reviewer asks for Markdown"
+    # As stored, until the reviewer asks for Markdown.
+    assert "**Granite** is." in shown(page)
     assert "| granite | 300 |" in shown(page)
     press(page, "texts_")
     assert "<td>granite</td>" in "".join(bodies(page))
@@ -531,7 +541,8 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "<strong>Granite</strong> is." in text
     assert '<details class="jb-block jb-context" open="">' in text
     press(page, "statement_")
-    assert "**Granite** is." in shown(page), "marks are shown in the text as stored"
+    # Marks are shown in the text as stored.
+    assert "**Granite** is." in shown(page)
     press(page, "texts_")
     assert "| granite | 300 |" in shown(page)
     assert "texts_" not in str([button.key for button in open_page("item", response="good").button])
@@ -552,7 +563,8 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
         "119 sentences (2,856 characters)",
     ]
     assert "A rope of 60 m is enough at Ferrera." in folded.sub("", pane)
-    assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3, "the text is whole"
+    # The text is whole.
+    assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3
     press(page, "texts_")
     assert "jb-fold" not in "".join(bodies(page))
 
@@ -595,7 +607,8 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(page_rows,
     assert "difference 0.58" in shown(page).partition(new)[2]
     again = open_page("item", flag=page_rows.flags["claims"])
     assert new not in shown(again)
-    assert reasons(again) != before, "whoever opens the answer later sees all reasons together"
+    # Whoever opens the answer later sees all reasons together.
+    assert reasons(again) != before
 
 
 def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
@@ -608,4 +621,5 @@ def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
     page = open_page("item", response="served")
     assert "The reader saw no notice (groundedness 1.00 at that time)." in shown(page)
     assert "Self-reflection replaced the first answer." in shown(page)
-    assert bad in shown(page), "the first attempt is there, too"
+    # The first attempt is there, too.
+    assert bad in shown(page)

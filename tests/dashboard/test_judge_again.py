@@ -78,7 +78,8 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     endpoint.reply = verdict(groundedness=0.9, quality=4)
     page = worked(press(page, "judge_again"), page_store)
     assert f"no longer in “all open flags” (2) · {name}" in texts(page, "jb-head")[0]
-    assert "Confirm" not in labels(page), "no flag is open"
+    # No flag is open.
+    assert "Confirm" not in labels(page)
 
 
 def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_page, endpoint) -> None:

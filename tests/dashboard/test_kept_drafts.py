@@ -53,7 +53,8 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored: bool) ->
     assert weak(again).proto.type == "primary"
     press(again, "confirm_")
     draft_writer().flush()
-    assert queues.rows(DRAFT) == [], "the review replaces it"
+    # The review replaces it.
+    assert queues.rows(DRAFT) == []
     assert queues.reviews()[-1]["note"] == "half of it"
 
 
@@ -97,10 +98,12 @@ def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
             page = press(page, f"{grade}_")
         assert chosen(page) == grades
         page = leave_and_return(page, open_page)
-        assert chosen(page) == grades, "the draft comes back"
+        # The draft comes back.
+        assert chosen(page) == grades
     for _ in range(2):
         page = press(page, "quality3_")
-    assert chosen(page) == ["groundednessD"], "the second press removes a grade"
+    # The second press removes a grade.
+    assert chosen(page) == ["groundednessD"]
     press(page, "confirm_")
     stored = queues.reviews()[-1]
     assert (stored["groundedness"], stored["quality"]) == (0.5, None)
@@ -123,7 +126,8 @@ def kept(queues: QueueCase) -> dict[str, object]:
 def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(queues, page_rows, open_page) -> None:
     page = unnamed_draft(page_rows, open_page)
     user = getpass.getuser()
-    assert f'data-name="{user}"' in markup(page), "the browser keeps the name with the draft"
+    # The browser keeps the name with the draft.
+    assert f'data-name="{user}"' in markup(page)
     assert kept(queues) == {user: {"quality": 3}}
     said = f"You review as {user}: change the name at the top of Review"
     assert said not in markup(page)
@@ -165,7 +169,8 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     assert said in markup(page)
     reloaded(monkeypatch, page)
     again = press(open_page("item", reviewer=None, flag=page_rows.flags["claims"]), "unsure_")
-    assert said not in markup(again), "the first decision settled the name"
+    # The first decision settled the name.
+    assert said not in markup(again)
 
 
 def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
@@ -207,7 +212,8 @@ def test_a_draft_keeps_every_grade() -> None:
     kept = draft.content()
     assert Draft.from_content(kept) == draft
     draft.scores["tone"], draft.values["verdict"] = 1, "fix"
-    assert draft.content() != kept, "the next key press is a change that is stored"
+    # The next key press is a change that is stored.
+    assert draft.content() != kept
     assert Draft().content() == {}
 
 

@@ -37,9 +37,11 @@ def test_nobody_has_read_a_row_that_just_appeared() -> None:
     keyboard.appear("r1", 10.0)
     assert not keyboard.press("Y", press(Turn.DECIDE), 10 + FRESH_ROW / 2)
     assert keyboard.early
-    assert keyboard.press("3", press(), 10 + FRESH_ROW / 2), "a grade is no decision"
+    # A grade is no decision.
+    assert keyboard.press("3", press(), 10 + FRESH_ROW / 2)
     keyboard.appear("r1", 10.6)
-    assert keyboard.press("Y", press(Turn.DECIDE), 10.8), "drawing the same row again is no appearance"
+    # Drawing the same row again is no appearance.
+    assert keyboard.press("Y", press(Turn.DECIDE), 10.8)
 
 
 def test_the_time_on_a_row_counts_from_its_appearance() -> None:
@@ -133,7 +135,8 @@ def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_br
     assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [grade, decide]
     assert (keyboard.done, keyboard.returned) == (4, [1, 4])
     keyboard.appear("r2", 20.0)
-    assert keyboard.buttons == {}, "the buttons of the row before"
+    # The buttons of the row before are gone.
+    assert keyboard.buttons == {}
 
 
 def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_noted_and_not_executed() -> None:

@@ -79,7 +79,8 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
     case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)
     case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
     rows = table(open_page("my_reviews"), "Review")
-    assert list(rows["Review"]) == ["Confirmed, blind; then dismissed"], "one person, one answer, one line"
+    # One person, one answer, one line.
+    assert list(rows["Review"]) == ["Confirmed, blind; then dismissed"]
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
     assert "confirmed (blind)" in item
     assert "dismissed (judge shown)" in item
@@ -108,14 +109,16 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
     assert (draft.quality, draft.notes["note"], len(draft.marks)) == (2, "no", 1)
     assert re.search(r"You \w+ this on .+\. Change your review\?", shown(page))
     press(press(page, "quality4_"), "dismiss_")
-    assert "Saved: your review of claims is changed" in shown(page), "it is said on the list"
+    # It is said on the list.
+    assert "Saved: your review of claims is changed" in shown(page)
     with sqlite_store.reading() as connection:
         item = load_item(connection, page_rows.responses["claims"])
         changed = find_review(connection, item.reviews[0].id)
     new, old = item.reviews
     assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == ("dismiss", 4, "no", 1)
     assert changed is not None
-    assert (changed.seconds or 0) >= 8, "the time of the first look stays counted"
+    # The time of the first look stays counted.
+    assert (changed.seconds or 0) >= 8
     assert (old.decision, old.stands) == ("confirm", False)
     assert next(flag.state for flag in item.flags if flag.id == page_rows.flags["claims"]) == "dismissed"
 

@@ -38,7 +38,8 @@ def test_a_lead_sees_how_people_review_and_reassigns_their_queues(open_page, cas
     assert list(rows["Left"]) == [1, 2]
     assert list(rows["With gold"]) == ["0 % [0, 79], n = 1", "100 % [21, 100], n = 1"]
     assert list(rows["With others"]) == ["50 % [9, 91], n = 2"] * 2
-    assert "With self" not in rows, "nobody has repeated items"
+    # Nobody has repeated items.
+    assert "With self" not in rows
     assert table_rows(page, "Reviews agree")[0] == ["with gold labels (adjudicated)", "0 % [0, 79], n = 1"]
     assert table_rows(page, "Queue") == [["q", 2, 1]]
     [to] = [field for field in page.selectbox if field.label == "To"]
@@ -128,8 +129,10 @@ def test_agreement_over_time_is_the_same_on_both_pages_and_in_the_command(
         assert [*zip(data["value"], data["n"], strict=True)] == [(value, 10) for value in values]
         assert (data["low"] < data["high"]).all()
         assert data["tip"][0].endswith("on 10 comparisons")
-        assert "Reviews agree" in chart.proto.spec, "the axis has a title"
-        assert "Agreement with self" not in shown(page), "nobody has repeated items"
+        # The axis has a title.
+        assert "Reviews agree" in chart.proto.spec
+        # Nobody has repeated items.
+        assert "Agreement with self" not in shown(page)
     assert [row[2:] for row in table_rows(people, "From the week of")] == [
         [1, "0 % [0, 28], n = 10"],
         [1, "100 % [72, 100], n = 10"],

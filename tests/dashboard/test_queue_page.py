@@ -188,7 +188,8 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert "The queue will have 100, drawn at random." in markup(page)
     assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
     page.selectbox(key="nq_preset").set_value("worst").run()
-    assert page.text_input(key="nq_name").value.startswith("Most doubtful answers, "), "a proposal follows the preset"
+    # A proposal follows the preset.
+    assert page.text_input(key="nq_name").value.startswith("Most doubtful answers, ")
     page.selectbox(key="nq_preset").set_value("random").run()
     page.text_input(key="nq_name").set_value("").run()
     page.number_input(key="nq_size").set_value(20).run()
@@ -218,7 +219,8 @@ def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> No
     assert "Most doubtful first" in order.options
     page = page.checkbox(key="nq_blind_judge").check().run()
     order = next(field for field in page.selectbox if field.label == "Order")
-    assert order.options == ["In random order", "Oldest first"], "the worst first would tell what the judge said"
+    # The worst first would tell what the judge said.
+    assert order.options == ["In random order", "Oldest first"]
     order.select("Oldest first").run()
     page.multiselect(key="nq_people").set_value(["Lead"]).run()
     page = press(page, "nq_create")

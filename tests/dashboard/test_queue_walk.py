@@ -264,7 +264,8 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
     press(work, session)
     press(other, there)
     assert there.message == "Not saved: You decided this item already. Your note is kept."
-    assert other.current.item.response_id == ids[2], "the one after the two that the first window decided"
+    # The one after the two that the first window decided.
+    assert other.current.item.response_id == ids[2]
     press(other, there)
     decided = [row for row in case.reviews() if row["decision"]]
     assert [row["response_id"] for row in decided] == ids
@@ -327,9 +328,8 @@ def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(c
     assert problem_question(bound.draft, bound.rules) == "Does the answer have a problem?"
     bound.give("label", Label.GROUNDED)
     assert problem_question(bound.draft, bound.rules) == "You marked it grounded. Does it have another problem?"
-    assert problem_question(bound.draft, {"low_groundedness"}) == "Does the answer have a problem?", (
-        "here it is refused"
-    )
+    # Here it is refused.
+    assert problem_question(bound.draft, {"low_groundedness"}) == "Does the answer have a problem?"
     press(work, session)
     assert session.message.startswith(f"Saved: confirmed {bound.name}, with the label grounded")
     assert [(row["decision"], row["label"]) for row in case.reviews()] == [("confirm", "grounded")]
@@ -353,11 +353,13 @@ def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other
     mara.lease_items(READ_AHEAD)
     for work in (mara, jon):
         work.count_others()
-    assert (mara.position, mara.others) == ("2 of 8", 2), "what Mara skipped is not with others"
+    # What Mara skipped is not with others.
+    assert (mara.position, mara.others) == ("2 of 8", 2)
     assert (jon.position, jon.others) == ("1 of 8", 2)
     with statements_of(case.store) as sent:
         mara.count_others()
-    assert len([each for each in sent if each.startswith("SELECT")]) == 1, "nobody has worked since"
+    # Nobody has worked since.
+    assert len([each for each in sent if each.startswith("SELECT")]) == 1
 
 
 @contextmanager
@@ -413,7 +415,8 @@ def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -
     work.lease_items(READ_AHEAD)
     assert [leased.item.response_id for leased in work.items] == ids[:2]
     assert session.draft(ids[0]).notes["note"] == "half done"
-    assert len(work.undoable) == 1, "the decline can still be undone"
+    # The decline can still be undone.
+    assert len(work.undoable) == 1
 
 
 @on_sqlite
@@ -447,7 +450,8 @@ def test_what_is_held_is_renewed_while_somebody_is_there_and_given_back_when_the
     before = [card.until for card in work.items]
     now = before[0] - timedelta(minutes=1)
     work.renew(datetime.now(UTC))
-    assert [card.until for card in work.items] == before, "not on every press"
+    # Not on every press.
+    assert [card.until for card in work.items] == before
     work.renew(now)
     assert all(card.until > until for card, until in zip(work.items, before, strict=True))
     work.note_activity(now)
@@ -465,7 +469,8 @@ def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case)
     bound = actions_on(work, session)
     work.current.until = datetime.now(UTC)
     work.renew(datetime.now(UTC))
-    assert work.current.expired(datetime.now(UTC)), "its reader is asked first"
+    # Its reader is asked first.
+    assert work.current.expired(datetime.now(UTC))
     bound.lease_again()
     assert not work.current.expired(datetime.now(UTC))
     release(case.store, work.current.lease.token, case.mara)

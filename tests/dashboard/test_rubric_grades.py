@@ -128,7 +128,8 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: Sche
         actions.pick(digit)
     assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
     actions.pick("1")
-    assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 1}, "the last one is mended, not the first"
+    # The last one is mended, not the first.
+    assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 1}
     assert actions.draft.grade().scores[1] == DimensionScore("tone", 2, "1-5")
 
 

@@ -89,7 +89,8 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
     app = open_page("schemas")
     before = schema_in(str(app.text_area[0].value)).fields
     (menu,) = app.menu_button
-    assert "Label (built-in)" not in menu.options, "the schema has it"
+    # The schema has it.
+    assert "Label (built-in)" not in menu.options
     for words in menu.options:
         app.menu_button[0].click(words).run()
     app.menu_button[0].click("Scale").run()  # a second one has a name of its own
@@ -104,7 +105,8 @@ def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Sto
         (stored,) = list_schemas(connection)
     assert stored.schema == schema
     app.selectbox(key="version").set_value("New schema").run()
-    assert schema_in(str(app.text_area[0].value)).fields == before, "the next schema begins with the example"
+    # The next schema begins with the example.
+    assert schema_in(str(app.text_area[0].value)).fields == before
 
 
 def actions_on(item: Item) -> SchemaActions:

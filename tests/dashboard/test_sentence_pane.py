@@ -36,7 +36,8 @@ def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
     markup = pane("claims")
     ids, goals = IDS.findall(markup), GOALS.findall(markup)
     assert len(ids) == len(set(ids))
-    assert set(goals) <= set(ids), "every link has its goal"
+    # Every link has its goal.
+    assert set(goals) <= set(ids)
     assert {"l1", "e1"} <= set(goals)
     assert "passage 1quoted by the judge" in plain(markup)
     assert "67 % of its words" in plain(markup)
@@ -71,7 +72,8 @@ def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
 
 def test_a_forgotten_answer_is_said(pane) -> None:
     markup = pane("good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None)
-    assert plain(markup).count("This text was removed") == 3, "the question, the answer and the passages"
+    # The question, the answer and the passages are removed.
+    assert plain(markup).count("This text was removed") == 3
 
 
 def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:

@@ -69,7 +69,8 @@ def test_even_a_server_for_everybody_does_not_answer_to_any_name() -> None:
     allowed = server_options("0.0.0.0", 8501, allowed_hosts=["case.example.org"])["server.allowedHosts"]
     assert "case.example.org" in allowed
     assert "*" not in allowed
-    assert allowed, "an empty list would mean any name"
+    # An empty list would mean any name.
+    assert allowed
 
 
 def test_nothing_is_sent_home_and_no_detail_of_an_error_is_shown() -> None:

@@ -33,7 +33,8 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, run
     assert f"Compared with run {runs[1]}" in parts
     changes = table_rows(app, "Change")
     assert changes[0][:3] == [-2.5, 5.0, 2.5]
-    assert len(changes) == 22, "two were not measured before"
+    # Two were not measured before.
+    assert len(changes) == 22
 
 
 def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(

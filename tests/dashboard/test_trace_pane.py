@@ -52,10 +52,12 @@ def test_the_tree_of_spans_is_read_only_while_it_is_open(traced: int, page_store
     assert not [each for each in statements if "FROM span" in each or "FROM trace" in each]
     page = press(page, "trace_")
     [pane] = spans(page)
-    assert pane.count("<details") == 3 + 3, "a span and its attributes"
+    # A span and its attributes.
+    assert pane.count("<details") == 3 + 3
     assert " open" not in pane, "each is folded"
     places = [pane.index(f">span {number}<") for number in (0, 1, 2)]
-    assert places == sorted(places), "a span comes before those that it made"
+    # A span comes before those that it made.
+    assert places == sorted(places)
     assert "--jb-depth:0" in pane
     assert "--jb-depth:1" in pane
     text = shown(page)
@@ -83,7 +85,8 @@ def test_long_names_and_many_short_texts_are_sent_in_part(page_store: Store, ope
     with page_store.reading() as connection:
         response_id = int(connection.execute(select(RESPONSE.c.id)).scalar_one())
     [pane] = spans(press(open_page("item", response=response_id), "trace_"))
-    assert len(pane) < 20_000, "500 messages and 1,003 attributes would be ten times as much"
+    # 500 messages and 1,003 attributes would be ten times as much.
+    assert len(pane) < 20_000
     assert "&lt;b&gt;" in pane
     assert "Span without a name" in pane
     assert trace_view.TOO_LONG in pane

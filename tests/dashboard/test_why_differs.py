@@ -25,7 +25,8 @@ def reviews(store: Store, response_id: int):
 def test_the_key_is_there_only_where_one_differs(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     assert why(page) == []
-    assert why(press(page, "quality3_")) == [], "the judge gave 3, too"
+    # The judge gave 3, too.
+    assert why(press(page, "quality3_")) == []
     assert why(press(page, "quality1_")) == ["Why do you differ?"]
     assert why(press(page, "why_")) == ["Judge missed support"]
     assert why(press(page, "why_")) == ["Fooled by fluent text"]

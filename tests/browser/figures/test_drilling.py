@@ -44,7 +44,8 @@ def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_wa
     points.nth(len(panel.points) - 2).click()
     assert answers(page) == panel.points[-2].estimate.n
     shown = parse_qs(urlsplit(page.url).query)
-    assert "query_type" not in shown, "the first panel has all answers"
+    # The first panel has all answers.
+    assert "query_type" not in shown
     assert shown["from"] == [str(as_date(panel.points[-2].start))]
     page.go_back()
     page.wait_for_url(re.compile(r"/trends\?.*show=Share"))

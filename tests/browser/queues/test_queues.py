@@ -54,7 +54,8 @@ def test_a_blind_grade_is_changed_after_the_reveal_and_a_lead_decides_the_split(
         expect(against).to_contain_text(said)
     expect(mara.locator(".jb-reason").first).to_contain_text("hiddenreason")
     expect(mara.locator(JUDGE)).to_contain_text("Jon")
-    assert any("hiddennote" in frame for frame in frames), "else no frame could have told"
+    # Else no frame could have leaked it.
+    assert any("hiddennote" in frame for frame in frames)
     press(mara, "e")
     expect(mara.locator(".st-key-bar")).to_contain_text("You have seen the judge")
     mara.keyboard.press("s")

@@ -21,7 +21,8 @@ def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figu
     assert texts(app, "jb-part") == ["54 graded answers", "Where they differ"]
     assert len(charts(app)) == 1
     assert table_rows(app, "Figure")[0][0] == "Cohen's kappa"
-    assert len(texts(app, "jb-note")) == 1, "one caveat beside the headline"
+    # One caveat beside the headline.
+    assert len(texts(app, "jb-note")) == 1
     assert app.button(key="rate_plan").label == "Plan the labels"
     assert app.selectbox[0].options == ["rag v1", "second v1"]
 
@@ -30,9 +31,11 @@ def test_a_switch_shows_the_other_figures(open_page: OpenPage, figures: FiguresL
     app = open_page("agreement", all="true")
     assert texts(app, "jb-part")[2:4] == ["By query type", "Calibration"]
     assert "Too few answers with score and grade (n = 54, at least 100 needed)." in texts(app, "jb-instead")
-    assert len(charts(app)) == 2, "confusion and weeks; slices of chosen answers have a table"
+    # Confusion and weeks; slices of chosen answers have a table.
+    assert len(charts(app)) == 2
     captions = texts(app, "jb-cap")
-    assert sum("54 graded answers" in each for each in captions) == 3, "both charts and the table say so"
+    # Both charts and the table say so.
+    assert sum("54 graded answers" in each for each in captions) == 3
 
 
 def test_every_figure_of_a_version_has_its_n(open_page: OpenPage, figures: FiguresLog) -> None:

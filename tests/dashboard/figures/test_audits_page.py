@@ -66,7 +66,8 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     audit_recorded(sqlite_store, "supreme", "teacher")
     app = open_page("audits")
     assert "People graded none of these answers yet" in texts(app, "jb-say")[0]
-    assert app.dataframe[0].value["Value"].isna().all(), "a reason would be cut in a cell"
+    # A reason would be cut in a cell.
+    assert app.dataframe[0].value["Value"].isna().all()
     assert any("Not available: people graded none of the audited answers." in text for text in texts(app, "jb-cap"))
     assert any("No answers in this list." in text for text in texts(app, "jb-cap"))
 

@@ -142,7 +142,8 @@ def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None
     spec = specification(grid.quadrant_chart({("low", "down"): 41, ("high", "up"): 2_260}))
     assert rows(spec, "count") == ["41", "0", "0", "0", "0", "0", "2,260", "0"]
     assert rows(spec, "ground")[0] == LIGHT.bad[1]
-    assert rows(spec, "ground")[2] == LIGHT.quiet[1], "nothing in it: nothing to look at"
+    # Nothing in it: nothing to look at.
+    assert rows(spec, "ground")[2] == LIGHT.quiet[1]
 
 
 def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
@@ -222,7 +223,8 @@ def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
     spec = specification(scores.scatter_chart([(0.1, 0.2)], 0.4))
     assert spec["background"] == "transparent"
     assert "Source Sans" in spec["config"]["font"]
-    assert palette() is LIGHT, "until the browser has said which"
+    # Until the browser has said which.
+    assert palette() is LIGHT
 
 
 def _tenth(mean: float | None, n: int) -> Tenth:

@@ -60,9 +60,11 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     commands = [element.value for element in app.code]
     # None for what is sound, nor for scores and length, where more equal scores do not help; one for all controls.
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS) - 1
-    assert sum("test controls make" in command for command in commands) == 2, "the collapse check names one too"
+    # The collapse check names one too.
+    assert sum("test controls make" in command for command in commands) == 2
     assert all(command.startswith("judgeboard ") for command in commands)
-    assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
+    # The name of a model is shown as it is.
+    assert any(HOSTILE in text for text in checks)
 
 
 def test_every_run_of_the_page_uses_the_same_kept_records(
@@ -111,7 +113,8 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
 def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store: Store) -> None:
     log = flat_judge(sqlite_store)
     log.say_all(log.version("second"), log.answers(2), quality=3)
-    assert HOSTILE in texts(open_page("judges"), "jb-say")[0], "the primary judge comes first"
+    # The primary judge comes first.
+    assert HOSTILE in texts(open_page("judges"), "jb-say")[0]
     assert "second v1" in texts(open_page("judges", version="second v1"), "jb-say")[0]
     log.version("never asked")
     (field,) = (each for each in open_page("judges").selectbox if each.label == "Judge version")
@@ -275,7 +278,8 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
     store_answers(sqlite_store, 40)
     judge_pending(sqlite_store, make_judge("lexical"), limit=20)
     page = open_page("judges", reviewer="Mara")
-    assert "controls_judge" not in [each.key for each in page.button], "none are made yet"
+    # None are made yet.
+    assert "controls_judge" not in [each.key for each in page.button]
     page.number_input(key="controls_n").set_value(12)
     page = press(page.run(), "controls_add")
     assert "Made: " in shown(page)
@@ -284,8 +288,10 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
     calls = next(each for each in texts(page, "jb-cap") if "offline: no cost" in each)
     page = press(page, "controls_judge")
     (job,) = recent_jobs(sqlite_store)
-    assert f"{job.selected} answers" in calls, "the estimate is of this job"
-    assert job.selected > len(made), "the originals that are not judged yet are judged too"
+    # The estimate is of this job.
+    assert f"{job.selected} answers" in calls
+    # The originals that are not judged yet are judged too.
+    assert job.selected > len(made)
     assert "A job is waiting" in markup(open_page("judges", reviewer="Mara"))
     with working(sqlite_store):
         ended(sqlite_store, job.id)

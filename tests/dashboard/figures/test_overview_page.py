@@ -231,7 +231,8 @@ def test_the_open_flags_add_up(open_page: OpenPage, figures: FiguresLog, sqlite_
     total = int(by_rule["all"].sum())
     answers = len({flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"})
     assert f"Open flags on {answers} answers." in shown(app)
-    assert answers < total, "an answer with two reasons is in two rows"
+    # An answer with two reasons is in two rows.
+    assert answers < total
     assert by_rule.filter(like="type_").sum().sum() == total
 
 

@@ -134,7 +134,8 @@ def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, s
     assert list(app.dataframe[0].value["n"])[:2] == ["119", "118"]
     assert set(app.dataframe[0].value['"x<b>"']) == {"<b>bold</b>"}
     app.selectbox(key="responses_sort").select("metadata.n").run()
-    assert list(app.dataframe[0].value["n"])[:4] == ["1", "2", "4", "5"], "over the whole list"
+    # Over the whole list.
+    assert list(app.dataframe[0].value["n"])[:4] == ["1", "2", "4", "5"]
     app.selectbox(key="responses_metadata_field").select("n").run()
     app.selectbox(key="responses_metadata_value").select("118").run()
     assert count_in(app) == 1

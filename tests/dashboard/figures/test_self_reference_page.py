@@ -99,9 +99,8 @@ def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list
         ("Gate off, own answer right", 0),
         ("Gate off, own answer wrong", 1),
     ]
-    assert [str(cell).split(" [")[0] for cell in rows[0][2:4]] == ["50 %", "25 %"], (
-        "of all, and right without a reference"
-    )
+    # Of all, and right without a reference.
+    assert [str(cell).split(" [")[0] for cell in rows[0][2:4]] == ["50 %", "25 %"]
     assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
 
 
@@ -152,7 +151,8 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
     )
     assert "Questions, 2 of 2" in texts(app, "jb-part")
     for empty in ("A no reference", "C selective", "Condition A"):
-        assert not any(empty in each.value for each in app.dataframe), "columns of conditions that nobody was asked in"
+        # Columns of conditions that nobody was asked in.
+        assert not any(empty in each.value for each in app.dataframe)
 
 
 def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sqlite_store: Store) -> None:

@@ -73,7 +73,8 @@ def test_a_map_that_is_worse_than_the_scores_is_not_shown(open_page: OpenPage, s
     before = len(charts(open_page("judges")))
     app = open_page("judges", calibrate="true")
     assert any("Do not use this map (platt)" in text for text in texts(app, "jb-say"))
-    assert len(charts(app)) == before + 1, "the scores themselves, and no curve after the map"
+    # The scores themselves, and no curve after the map.
+    assert len(charts(app)) == before + 1
     assert "People call grounded" not in shown(app)
     assert table(app, "Scores")["Scores"].tolist() == ["before", "after", "one probability"]
 
@@ -86,7 +87,8 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     assert len(charts(app)) == 1
     field = next(each for each in app.number_input if each.label == "Groundedness below")
     field.set_value(0.5).run()
-    assert app.button(key="threshold_set").disabled, "0.5 is in force"
+    # 0.5 is in force.
+    assert app.button(key="threshold_set").disabled
     field.set_value(0.3).run()
     replay = texts(app, "jb-say")[-1]
     assert "Below 0.3 for sql, on all labels." in replay

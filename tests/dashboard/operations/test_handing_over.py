@@ -34,7 +34,8 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
     assert page.dataframe[0].value["Id"].tolist() == first
     page.button(key=f"{name}_next").click().run()
     page.text_input(key=f"{name}_text").set_value("plain-0").run()
-    assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}, "another filter starts anew"
+    # Another filter starts anew.
+    assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}
 
 
 @pytest.mark.parametrize(("name", "rows"), [("open_flags", "open"), ("responses", "match")])

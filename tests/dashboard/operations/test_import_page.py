@@ -226,7 +226,8 @@ def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(u
     )
     assert "Not read" not in markup(upload(LOG))
     page = upload([{"id": f"b{n}", "question": "q", "answer": "a", "kb": ["A page.", "A text."]} for n in range(3)])
-    assert page.dataframe[1].value["Passages"].tolist() == [2, 2, 2], "lists of texts are passages"
+    # Lists of texts are passages.
+    assert page.dataframe[1].value["Passages"].tolist() == [2, 2, 2]
 
 
 def test_a_wrong_file_gives_its_reason_in_one_line(upload) -> None:
@@ -304,7 +305,8 @@ def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_sto
     rows = [{"response_id": f"a{n}", "annotator": "Jon", "label": words[n % 3]} for n in range(4)]
     page = upload(rows, "labels.jsonl", kind="People's grades")
     assert "0 of 4 rows can be imported." in markup(page)
-    assert "Label set" not in [each.label for each in page.selectbox], "no label set is stored"
+    # No label set is stored.
+    assert "Label set" not in [each.label for each in page.selectbox]
     with sqlite_store.writing() as connection:
         for name in ("claims", "label"):
             field = {"name": name} | ({"type": "category", "options": ["supports"]} if name == "claims" else {})
@@ -323,7 +325,8 @@ def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_sto
         assert newest.schema.fields[0].values == ("supports", "refutes", "unclear")
     without = [{"response_id": "a0", "annotator": "Jon", "quality": 2}]
     page = upload(without, "grades.jsonl", kind="People's grades")
-    assert "Label set" not in [each.label for each in page.selectbox], "the file has no labels"
+    # The file has no labels.
+    assert "Label set" not in [each.label for each in page.selectbox]
 
 
 def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None:

@@ -9,7 +9,8 @@ from sent_traces import PROTOBUF, gathered, receiving, request, trace
 def test_a_key_is_created_shown_once_used_and_revoked(open_page: OpenPage, page_rows, page_store: Store) -> None:
     app = open_page("keys")
     assert "There is no key yet: only this machine may send." in shown(app)
-    assert app.button(key="key_create").disabled, "a key needs a name"
+    # A key needs a name.
+    assert app.button(key="key_create").disabled
     app.text_input(key="key_name").set_value("checkout")
     app.number_input(key="key_days").set_value(90)
     app = press(app.run(), "key_create")
@@ -23,7 +24,8 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page: OpenPage, page_
         assert http.post("/v1/traces", content=request(trace(1)), headers=sent).status_code == 200
         gathered(page_store, after=100)
     app = open_page("keys")
-    assert token not in shown(app) + str([code.value for code in app.code]), "another visit does not show it"
+    # Another visit does not show it.
+    assert token not in shown(app) + str([code.value for code in app.code])
     assert table_rows(app, "Last used")[0][2]
     app = press(app, "key_revoke_checkout")
     [[_, state, *_]] = table_rows(app, "Last used")

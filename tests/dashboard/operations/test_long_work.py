@@ -43,7 +43,8 @@ def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store: S
     assert chips(page.run()) == ["Judging 120 of 700 · 10 min left"]
     start(page_store, asked=3, kind="audit")
     assert chips(open_page("agreement")) == ["Auditing 3 of 700 · 1 more"]
-    assert chips(open_page("runs")) == [], "the page itself shows its runs"
+    # The page itself shows its runs.
+    assert chips(open_page("runs")) == []
 
 
 def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(page_rows, page_store: Store, open_page) -> None:

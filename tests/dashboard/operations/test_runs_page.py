@@ -62,7 +62,8 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -
     assert "3 of 12 failed" in markup(page)
     *first, example = problems.iloc[0].tolist()
     assert first == ["unparsable", "groundedness must be a number from 0 to 1, not 85", 2]
-    assert example in {"plain-02", "plain-03"}, "the one that was judged first"
+    # The one that was judged first.
+    assert example in {"plain-02", "plain-03"}
     assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
 
 

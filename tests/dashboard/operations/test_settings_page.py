@@ -26,7 +26,8 @@ def in_force(store: Store, key: str) -> tuple[object, str, str | None]:
 def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("settings")
     assert page.button(key="settings_save").disabled
-    assert page.number_input(key="setting_low_groundedness").proto.format == "%.6g", "all digits of a chosen threshold"
+    # All digits of a chosen threshold.
+    assert page.number_input(key="setting_low_groundedness").proto.format == "%.6g"
     page.number_input(key="setting_low_groundedness").set_value(0.35).run()
     assert page.button(key="settings_save").label == "Save 1 change"
     page.button(key="settings_save").click().run()

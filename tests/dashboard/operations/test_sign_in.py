@@ -231,7 +231,8 @@ def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
 
     monkeypatch.setattr(session, "admit", counted)
     assert len(page.run().button) > 5
-    assert 0 < len(admitted) <= 2, "once a run, of which there are two; not for each view in the menu and each figure"
+    # Once a run, of which there are two; not for each view in the menu and each figure.
+    assert 0 < len(admitted) <= 2
 
 
 def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +308,8 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
     before = all_rows(sqlite_store)
     press_each(page, lambda: open_signed_in(name), {"person", "sign_out"})
     assert all_rows(sqlite_store) == before
-    assert not [event for event in told(sqlite_store) if event[0] == "refused"], "no button is shown that is refused"
+    # No button is shown that is refused.
+    assert not [event for event in told(sqlite_store) if event[0] == "refused"]
 
 
 def press_each(page: AppTest, opened: Callable[[], AppTest], without: Collection[str]) -> None:

@@ -144,5 +144,6 @@ def test_rules_that_do_not_fit_are_counted() -> None:
     rules = "low_groundedness", "feedback_gap", "low_quality", "feedback_gap"
     assert rules_words(rules) == "Low groundedness · feedback gap · low quality"
     assert rules_words(rules, 42) == "Low groundedness · feedback gap +1"
-    assert rules_words(rules, 5) == "Low groundedness +2", "one rule is always named"
+    # One rule is always named.
+    assert rules_words(rules, 5) == "Low groundedness +2"
     assert rules_words((), 5) == ""

@@ -86,10 +86,12 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     app.multiselect(key="judging_sources").set_value([source])
     app.toggle(key="judging_existing").set_value(True)
     app = press(app.run(), "judging_add")
-    assert not app.text_input(key="judging_name").value, "the form is ready for the next rule"
+    # The form is ready for the next rule.
+    assert not app.text_input(key="judging_name").value
     words = f"Added: live (lexical v1, 100 % of poor rating, source {source}). It judges as soon as a worker runs:"
     assert f"{words} judgeboard worker" in shown(app)
-    assert words not in shown(app.run()), "it is said once"
+    # It is said once.
+    assert words not in shown(app.run())
     [rule] = rule_progress(page_store)
     assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
     assert rule.where.sources == (source,)
@@ -125,16 +127,19 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     with page_store.reading() as connection:
         assert get_version(connection, "chat v2").model == "qwen3-8b"
     assert "Judges of this rule before chat v2: chat v1 until " in shown(app)
-    assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"], "the rule keeps its place"
+    # The rule keeps its place.
+    assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"]
     assert app.dataframe[0].value["Model"][0] == "qwen3-8b"
     app = press(app, "judging_set_live")
     assert "already uses chat v2" in shown(app)
     app.text_input(key="judging_name").set_value("second")
     app = app.selectbox(key="judging_judge").set_value("New judge: chat model").run()
-    assert app.button(key="judging_add").disabled, "no model is named"
+    # No model is named.
+    assert app.button(key="judging_add").disabled
     app.text_input(key="judging_model").set_value("another-model").run()
     app = press(app, "judging_add")
-    assert not app.text_input(key="judging_model").value, "the next rule does not get this model unnoticed"
+    # The next rule does not get this model unnoticed.
+    assert not app.text_input(key="judging_model").value
     assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "lexical v1", "rag v2"]
 
 
@@ -150,7 +155,8 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     app = press(app, "judging_removed")
     assert [rule.name for rule in rule_progress(page_store)] == [names[1], "third"]
     assert [rule.name for rule in rule_progress(page_store, name="third")] == ["third"]
-    assert "Remove \\*\\*second\\*\\*" in labels(app)[1], "the name is text, not markdown"
+    # The name is text, not markdown.
+    assert "Remove \\*\\*second\\*\\*" in labels(app)[1]
 
 
 def test_an_alert_rule_is_added_tested_paused_and_removed(
@@ -184,7 +190,8 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
         id_ = store_delivery(connection, rule.id, MessageKind.TEST, {}, rule.destinations[0], later)
         begin_attempt(connection, get_delivery(connection, id_), later, later)
         end_attempt(connection, id_, None, is_last=False, now=later)
-    assert why not in shown(open_page("alerts")), "a later message went there"
+    # A later message went there.
+    assert why not in shown(open_page("alerts"))
     check(page_store, later)
     [event] = table_rows(open_page("alerts"), "Since")
     assert event[1:] == ["flags", event[2], 1]
@@ -207,7 +214,8 @@ def test_a_new_alert_rule_says_whether_a_worker_evaluates_it_and_its_name_is_tex
         app.text_input(key="alert_name").set_value(name)
         app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
         app = press(app.run(), "alert_add")
-        assert not app.text_input(key="alert_name").value, "the form is ready for the next rule"
+        # The form is ready for the next rule.
+        assert not app.text_input(key="alert_name").value
         return shown(app)
 
     assert "Added: early. No worker runs now. A worker evaluates it every minute: judgeboard worker" in added("early")
@@ -233,7 +241,8 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
         "completeness (rubric)",
     ]
     app = app.selectbox(key="alert_measure").set_value("completeness (rubric)").run()
-    assert app.button(key="alert_add").disabled, "a level has no threshold of its own"
+    # A level has no threshold of its own.
+    assert app.button(key="alert_add").disabled
     app.number_input(key="alert_level").set_value(3.5)
     press(app.run(), "alert_add")
     app = open_page("alerts")
@@ -272,7 +281,8 @@ def test_notifications_open_the_form_of_an_alert_rule_whose_window_is_a_day(
     app = press(open_page("overview"), "new_alert_rule")
     assert app.title[0].value == "Runs"
     app = open_page("alerts", new="1")
-    assert shown(app).index("New rule") < shown(app).index("Rules"), "the form comes first"
+    # The form comes first.
+    assert shown(app).index("New rule") < shown(app).index("Rules")
     app.text_input(key="alert_name").set_value("unsupported")
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = app.selectbox(key="alert_when").set_value("level").run()
