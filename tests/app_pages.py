@@ -38,6 +38,12 @@ def texts(app: AppTest, cls: str = "") -> list[str]:
     return shown_texts
 
 
+def text_with(app: AppTest, *parts: str, cls: str = "") -> str:
+    """Return the one text of a class that has all these parts: names, numbers or values."""
+    [text] = [each for each in texts(app, cls) if all(part in each for part in parts)]
+    return text
+
+
 def shown(app: AppTest) -> str:
     """Return the texts of our own elements as one text, a line each."""
     return "\n".join(texts(app))

@@ -38,11 +38,16 @@ def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store: S
     assert chips(open_page("trends")) == []
     run_id = start(page_store, asked=120)
     page = open_page("trends")
-    assert chips(page) == ["Judging 120 of 700"]
+    (chip,) = chips(page)
+    assert chip.endswith("120 of 700")
     page.session_state[f"seen_run_{run_id}"] = FirstSeen(page.session_state[f"seen_run_{run_id}"].at - 60, 60)
-    assert chips(page.run()) == ["Judging 120 of 700 · 10 min left"]
+    (chip,) = chips(page.run())
+    assert "120 of 700" in chip
+    assert "10 min" in chip
     start(page_store, asked=3, kind="audit")
-    assert chips(open_page("agreement")) == ["Auditing 3 of 700 · 1 more"]
+    (chip,) = chips(open_page("agreement"))
+    assert "3 of 700" in chip
+    assert "1 more" in chip
     # The page itself shows its runs.
     assert chips(open_page("runs")) == []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app_pages import markup
+from app_pages import markup, texts
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.formats.output import Table, to_csv
@@ -59,12 +59,16 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -
     assert (run["State"], run["By"]) == ("done", "Mara")
     within_800_px = ["State", "Asked", "ok", "unparsable", "refused", "error", "not reached"]
     assert list(runs.columns)[3:10] == within_800_px
-    assert "3 of 12 failed" in markup(page)
-    *first, example = problems.iloc[0].tolist()
-    assert first == ["unparsable", "groundedness must be a number from 0 to 1, not 85", 2]
+    assert "3 of 12" in markup(page)
+    status, why, times, example = problems.iloc[0].tolist()
+    assert (status, times) == ("unparsable", 2)
+    assert "groundedness" in why
+    assert why.endswith("not 85")
     # The one that was judged first.
     assert example in {"plain-02", "plain-03"}
-    assert problems.iloc[1].tolist() == ["error", "HTTP 400: too long", 1, "plain-04"]
+    status, why, times, example = problems.iloc[1].tolist()
+    assert (status, times, example) == ("error", 1, "plain-04")
+    assert why.startswith("HTTP 400")
 
 
 def test_the_failed_are_asked_again(mixed_run: str, open_page, sqlite_store: Store, endpoint) -> None:
@@ -85,7 +89,8 @@ def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, sql
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
     waiting = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("runs")
-    assert "A job is waiting" in markup(page)
+    (note,) = texts(page, "jb-note jb-line")
+    assert "waiting" in note
     assert page.button(key=f"watch_{waiting}").label == "Open job"
 
 
@@ -109,13 +114,12 @@ def test_a_job_without_a_run_is_said_until_a_run_begins(
     with working(sqlite_store):
         failed = ended(sqlite_store, ask(sqlite_store, {"kind": "rag", "model": "gpt-4o-mini"}))
         page = open_page("runs")
-        said = markup(page)
-        assert "A job did not start." in said
-        assert "no worker can use this judge: no key: set OPENAI_API_KEY" in said
-        assert "Then restart the workers (or the server), and start the same job again." in said
+        (note,) = texts(page, "jb-note")
+        assert "OPENAI_API_KEY" in note
+        assert failed.run_id is None
         assert page.button(key=f"see_{failed.id}").label == "Open job"
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
-    assert "A job did not start." not in markup(open_page("runs"))
+    assert not texts(open_page("runs"), "jb-note")
 
 
 def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store) -> None:
@@ -147,9 +151,9 @@ def test_only_runs_over_the_log_count_answers(kind: str, asked: int, code: str) 
 
 
 def test_a_run_says_why_it_stopped_or_how_long_it_has_been_silent() -> None:
-    stopped = _line(1, state=RunState.STOPPED, why_stopped="the cost limit was reached")
-    assert stopped.why == "the cost limit was reached"
-    assert _line(1, state=RunState.RUNNING).why == "no verdict for 5 min"
+    reason = "the cost limit was reached"
+    assert _line(1, state=RunState.STOPPED, why_stopped=reason).why == reason
+    assert str(_line(1, state=RunState.RUNNING).why).endswith(" 5 min")
     assert _line(1, state=RunState.DONE).why is None
 
 

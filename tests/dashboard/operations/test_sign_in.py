@@ -11,9 +11,10 @@ import streamlit as st
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup
-from judgeboard.domain import Role
+from app_pages import markup, shown
+from judgeboard.domain import Action, Role
 from judgeboard.errors import BadInput
+from judgeboard.people.permissions import why_not
 from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, remove_person
 from judgeboard.reviews.queues import create_queue
 from judgeboard.runs.jobs import recent_jobs
@@ -122,9 +123,7 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_lets_nobody_in(
     monkeypatch: pytest.MonkeyPatch, sqlite_store: Store
 ) -> None:
     monkeypatch.setenv("JUDGEBOARD_ADMIN", ANN)
-    with pytest.raises(
-        BadInput, match=r"sign-in is not set up correctly: JUDGEBOARD_ADMIN is set, but \.streamlit/secrets\.toml has"
-    ):
+    with pytest.raises(BadInput, match=r"JUDGEBOARD_ADMIN.*secrets\.toml"):
         serving.serve(str(sqlite_store.engine.url.database))
 
 
@@ -134,7 +133,7 @@ def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPat
     before = st.get_option("secrets.files")
     try:
         st.config.set_option("secrets.files", [str(broken)])
-        assert sign_in().fault == "the secrets file is not valid TOML"
+        assert "TOML" in str(sign_in().fault)
     finally:
         st.config.set_option("secrets.files", before)
 
@@ -163,7 +162,6 @@ def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
     assert {"Confirm", "Dismiss"} <= {button.label for button in page.button}
     who.update(exp=int(time.time()) + seconds)
     next(button for button in page.button if button.label == "Confirm").click().run()
-    assert "Your sign-in has ended. Sign in again." in markup(page)
     assert [button.label for button in page.button] == ["Sign in"]
     with sqlite_store.reading() as connection:
         assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
@@ -193,12 +191,12 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     tab, other_tab = open_signed_in("open_flags"), open_signed_in("item")
     tab.button(key="person").click().run()
     next(button for button in other_tab.button if button.label == "Confirm").click().run()
-    assert "You signed out. Sign in again." in markup(other_tab)
+    assert "signed out" in markup(other_tab)
     assert [button.label for button in other_tab.button] == ["Sign in"]
     with sqlite_store.reading() as connection:
         assert not latest_events(connection, EventFilter(kind="decide"), limit=1)
     who.update(nonce="second")
-    assert "You signed out" not in markup(other_tab.run())
+    assert "signed out" not in markup(other_tab.run())
 
 
 def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
@@ -251,14 +249,16 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch
 
 def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store: Store) -> None:
     page = open_signed_in("open_flags", okta=PROVIDER)
-    assert [button.label for button in page.button] == ["Sign in", "Sign in with okta"]
+    first, second = (button.label for button in page.button)
+    assert first == "Sign in"
+    assert second.endswith(" okta")
     assert not page.dataframe
-    assert "An admin must have added you" in markup(page)
+    assert "An admin" in markup(page)
 
 
 def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in) -> None:
     page = open_signed_in("open_flags", cookie_secret="short")
-    assert "log has the details" in markup(page)
+    assert "server's log" in shown(page)
     assert "cookie_secret" not in markup(page)
     assert not page.button
 
@@ -268,7 +268,8 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
 ) -> None:
     who.update(email="eve@example.org", email_verified=True)
     page = open_signed_in("open_flags")
-    assert "An admin can add you" in markup(page)
+    assert "eve@example.org" in markup(page)
+    assert [button.key for button in page.button] == ["sign_out"]
     assert not page.dataframe
     page.run()
     assert told(sqlite_store).count(("refused", "eve@example.org")) == 1
@@ -280,7 +281,8 @@ def test_an_address_that_nobody_verified_is_nobodys(
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=False)
     page = open_signed_in("open_flags")
-    assert "Your identity provider has not verified your e-mail address." in markup(page)
+    assert "not verified" in markup(page)
+    assert [button.key for button in page.button] == ["sign_out"]
     assert not page.dataframe
     assert told(sqlite_store)[:2] == [("refused", "not verified"), ("add_person", "cli:root")]
 
@@ -292,7 +294,7 @@ def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in(name)
-    assert "is for auditors, leads and admins; you are a reviewer." in markup(page)
+    assert why_not(Action.SEE_MANAGED, Role.REVIEWER) in markup(page)
     page.run()
     assert told(sqlite_store).count(("refused", ANN)) == 1
 
@@ -304,7 +306,7 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
     add_person(sqlite_store, ANN, Role.AUDITOR, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in(name)
-    assert "is for auditors, leads and admins" not in markup(page)
+    assert why_not(Action.SEE_MANAGED, Role.AUDITOR) not in markup(page)
     before = all_rows(sqlite_store)
     press_each(page, lambda: open_signed_in(name), {"person", "sign_out"})
     assert all_rows(sqlite_store) == before
@@ -373,7 +375,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
         return open_signed_in(name, query)
 
     page = opened()
-    reason = "Reviewing is for reviewers, leads and admins; you are an auditor. Ask an admin."
+    reason = why_not(Action.REVIEW, Role.AUDITOR)
     for key in STARTS.get(name, []):
         assert (page.button(key=key).disabled, page.button(key=key).help) == (True, reason)
     assert not [field for field in page.text_input if "omment" in field.label]
@@ -400,7 +402,7 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     assert page.button(key="person").label == as_label(ANN)
     assert not [button for button in page.button if button.label == "Rejudge these"]
     remove_person(sqlite_store, ANN, "cli:root")
-    assert "may not sign in here yet" in markup(page.run())
+    assert [button.key for button in page.run().button] == ["sign_out"]
     assert not page.dataframe
 
 
@@ -413,7 +415,7 @@ def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
     [apply] = [button for button in page.button if button.label.startswith("Apply the rules")]
     remove_person(sqlite_store, ANN, "cli:root")
     apply.click().run()
-    assert "may not sign in here yet" in markup(page)
+    assert [button.key for button in page.button] == ["sign_out"]
     assert ("apply_rules", ANN) not in told(sqlite_store)
 
 
@@ -425,7 +427,7 @@ def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
     page = open_signed_in("accounts")
     assert "--annotator" not in markup(page)
     ensure_reviewer(sqlite_store, "import", "mara")
-    assert "judgeboard people link E-MAIL --annotator NAME" in markup(page.run())
+    assert "--annotator NAME" in markup(page.run())
 
 
 def test_only_leads_are_told_of_test_items_and_repeats(
@@ -435,10 +437,10 @@ def test_only_leads_are_told_of_test_items_and_repeats(
     create_queue(sqlite_store, QueueRules("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("queues")
-    assert "1 review of each answer" in markup(page)
+    assert "1 review of" in markup(page)
     assert "test items" not in markup(page)
     change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
-    assert "5 % test items" in markup(page.run())
+    assert "5 % test" in markup(page.run())
 
 
 def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_for_another(
@@ -449,11 +451,14 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page = open_signed_in("open_flags")
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
-    assert "A lead must run one first" in markup(page.run())
+    page.run()
+    assert not [each for each in page.selectbox if each.label == "Judge version"]
+    assert "rejudge_start" not in enabled_keys(page)
     judge = {"kind": "rag", "name": "ours", "model": "m", "base_url": "http://localhost:9/v1"}
     add_rule(sqlite_store, "live", judge=judge, actor="Mara")
     page.run()
-    assert next(each for each in page.selectbox if each.label == "Judge version").options == ["ours v1 · m"]
+    [judges] = [each for each in page.selectbox if each.label == "Judge version"]
+    assert [words.split(" · ") for words in judges.options] == [["ours v1", "m"]]
     assert not page.text_input
     page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
@@ -491,7 +496,7 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     add_person(sqlite_store, ANN, Role.VIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("item")
-    assert "Reviewing is for reviewers, leads and admins; you are a viewer" in markup(page)
+    assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
     labels = {button.label for button in page.button}
     assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
@@ -505,7 +510,7 @@ def test_a_viewers_page_stores_no_draft(page_rows, open_signed_in, who: dict[str
     page = open_signed_in("item")
     change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
     next(button for button in page.button if (button.key or "").startswith("quality3")).click().run()
-    assert "you are a viewer" in markup(page)
+    assert why_not(Action.REVIEW, Role.VIEWER) in markup(page)
     draft_writer().flush()
     assert rows_of(sqlite_store, DRAFT) == []
 
