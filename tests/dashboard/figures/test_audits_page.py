@@ -1,6 +1,6 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
-from app_pages import OpenPage, charts, texts
+from app_pages import OpenPage, charts, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.measure.notes import note
@@ -34,14 +34,13 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
     assert len(charts(app)) == 1
     rates = app.dataframe[0].value
     assert rates["Rate"].tolist() == ["Precision", "Recall", "False alarms"]
-    assert rates["Value"].tolist()[0] == "80 % [38, 96]"
+    assert rates["Value"].tolist()[0].split(" [") == ["80 %", "38, 96]"]
     assert rates["Of"].tolist() == [5, 6, 6]
     caught = app.dataframe[1].value
     assert caught["Answer"].tolist() == [f"answer {number}" for number in range(1, 5)]
     assert set(caught["Judge"]) == {"grounded"}
-    under = texts(app, "jb-cap")
-    assert any("5 flags on marked verdicts for people to review." in text for text in under)
-    assert any("4 answers." in text for text in under)
+    assert text_with(app, "5 flags", cls="jb-cap")
+    assert text_with(app, "4 answers.", cls="jb-cap")
 
 
 def test_each_list_is_an_address(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -65,11 +64,10 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     log.say_all(log.version("supreme"), ids, label=BAD)
     audit_recorded(sqlite_store, "supreme", "teacher")
     app = open_page("audits")
-    assert "People graded none of these answers yet" in texts(app, "jb-say")[0]
     # A reason would be cut in a cell.
     assert app.dataframe[0].value["Value"].isna().all()
-    assert any("Not available: people graded none of the audited answers." in text for text in texts(app, "jb-cap"))
-    assert any("No answers in this list." in text for text in texts(app, "jb-cap"))
+    assert text_with(app, "Not available: ", cls="jb-cap")
+    assert len(app.dataframe) == 1
 
 
 def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
@@ -83,7 +81,8 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     app = open_page("audits", supreme="supreme v2")
     (sentence,) = texts(app, "jb-say")
     assert sentence == note("audit_unusable", supreme="supreme v2", reviews=12).text
-    assert "'teacher v1' --model deaf --rejudge failed" in texts(app, "jb-cap")[0]
+    command = texts(app, "jb-cap")[0]
+    assert all(option in command for option in ("'teacher v1'", "--model deaf", "--rejudge failed"))
     assert charts(app) == []
 
 
@@ -104,7 +103,7 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert f"{12 - drawn} audits without a usable review" in how
+    assert f"{12 - drawn} audits" in how
 
 
 def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:

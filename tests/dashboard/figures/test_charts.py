@@ -1,5 +1,6 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from inspect import getmembers, isfunction
@@ -132,7 +133,13 @@ def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:
     over, under = Estimate(0.8, 0.7, 0.9, 1_500), Estimate(0.1, 0.0, 0.2, 20)
     tenths = [Tenth(0.0, 0.1, mean, share) for mean, share in ((0.05, over), (0.5, over), (0.5, under), (0.95, under))]
     chart = specification(scores.calibration_chart(tenths))
-    assert rows(chart, "side") == ["over, at the left", "over", "under", "under, at the right"]
+    sides = [side.partition(", at the ") for side in rows(chart, "side")]
+    assert [(above, edge) for above, _, edge in sides] == [
+        ("over", "left"),
+        ("over", ""),
+        ("under", ""),
+        ("under", "right"),
+    ]
     assert {layer["mark"]["dy"] < 0 for layer in layers(chart, "text")} == {True, False}
 
 
@@ -148,7 +155,11 @@ def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict() -> None
 
 def test_a_row_of_the_confusion_table_without_answers_says_so() -> None:
     spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((0, 0), (3, 97)))))
-    assert rows(spec, "word") == ["no such answer", "no such answer", "3 % of row", "97 % of row"]
+    empty, also_empty, bad, good = rows(spec, "word")
+    assert empty == also_empty
+    assert "%" not in empty
+    assert bad.startswith("3 % ")
+    assert good.startswith("97 % ")
 
 
 def test_four_categories_outline_the_diagonal() -> None:
@@ -174,17 +185,22 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart() -> No
         ("2,500", ""),
         ("1,200", "of 31k"),
     ]
-    assert rows(spec, "tip")[2] == "31,000 answers, 1,200 of them 0.4 or more apart: judge from 0.0, people from 0.4"
+    tip = rows(spec, "tip")[2]
+    assert re.findall(r"\d[\d,.]*\d", tip) == ["31,000", "1,200", "0.4", "0.0", "0.4"]
 
 
 def test_a_slice_without_a_value_stays_with_its_reason() -> None:
+    name, reason = "a very long name of a query type", "too few (n = 4)"
     slices = [
         intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
-        intervals.Slice("a very long name of a query type", 4, Estimate(None, n=4, reason="too few (n = 4)")),
+        intervals.Slice(name, 4, Estimate(None, n=4, reason=reason)),
     ]
     spec = specification(intervals.whisker_chart(slices, "kappa"))
-    assert rows(spec, "label") == ["All · 40", "a very long name… · 4"]
-    assert rows(spec, "reason") == ["", "too few (n = 4)"]
+    first, second = (label.split(" · ") for label in rows(spec, "label"))
+    assert first == ["All", "40"]
+    assert name.startswith(second[0].removesuffix("…"))
+    assert second[1] == "4"
+    assert rows(spec, "reason") == ["", reason]
 
 
 @pytest.mark.parametrize(("low", "start"), [(0.4, -0.2), (-0.2, -0.2), (-0.21, -0.4), (-0.41, -0.6), (None, -0.2)])

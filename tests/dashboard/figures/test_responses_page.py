@@ -26,9 +26,10 @@ def test_all_answers_fifty_at_a_time(open_page: OpenPage, figures: FiguresLog) -
     assert count_in(app) == 3 * 36 + 5
     assert len(app.dataframe[0].value) == 50
     app.button(key="responses_next").click().run()
-    assert texts(app, "jb-cap jb-line")[0] == "51–100 of 113 answers"
-    lowest = open_page("responses", sort="lowest")
-    assert texts(lowest, "jb-say")[0].endswith("lowest groundedness first, only answers that have one")
+    assert texts(app, "jb-cap jb-line")[0].startswith("51–100 of 113")
+    lowest = open_page("responses", sort="lowest").dataframe[0].value["Groundedness"]
+    assert lowest.is_monotonic_increasing
+    assert lowest.notna().all()
 
 
 @pytest.mark.parametrize("measure", ["groundedness", "quality", "low_share", "flagged_share"])
@@ -88,7 +89,9 @@ def test_a_cell_that_there_is_not_is_left_out_and_said(
 
 def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("responses", judge_side="low", user="down")
-    assert {"Judge low ✕", "User thumbs down ✕"} <= set(labels(app))
+    chips = [label for label in labels(app) if label.endswith("✕")]
+    assert len(chips) == 2
+    assert any("thumbs down" in chip for chip in chips)
     narrowed = count_in(app)
     app.button(key="responses_chip_user").click().run()
     assert count_in(app) > narrowed
@@ -96,9 +99,10 @@ def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page: Open
 
 def test_a_judge_version_is_named_by_its_title(open_page: OpenPage, figures: FiguresLog) -> None:
     app = open_page("responses", judge_version=str(figures.second.id))
-    assert "Judged by second v1 ✕" in labels(app)
-    assert "judged by second v1" in texts(app, "jb-say")[0]
-    assert set(app.dataframe[0].value["Judged by"]) == {"second v1"}
+    [chip] = [label for label in labels(app) if label.endswith("✕")]
+    assert figures.second.title in chip
+    assert figures.second.title in texts(app, "jb-say")[0]
+    assert set(app.dataframe[0].value["Judged by"]) == {figures.second.title}
 
 
 def test_graded_and_scores_filter(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -130,7 +134,9 @@ def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, s
         )
     app = open_page("responses", **{"metadata.tenant": ["t1", "t2"], "column": ["n", '"x<b>"']})
     assert count_in(app) == 80
-    assert "Tenant t1 or tenant t2 ✕" in labels(app)
+    [chip] = [label for label in labels(app) if label.endswith("✕")]
+    assert "t1" in chip
+    assert "t2" in chip
     assert list(app.dataframe[0].value["n"])[:2] == ["119", "118"]
     assert set(app.dataframe[0].value['"x<b>"']) == {"<b>bold</b>"}
     app.selectbox(key="responses_sort").select("metadata.n").run()

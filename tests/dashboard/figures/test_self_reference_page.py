@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, charts, table_rows, texts
+from app_pages import OpenPage, charts, table_rows, text_with, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -62,10 +62,13 @@ def fill(store: Store, items: list[tuple[str, str, str]], name: str = "solver", 
     return ids
 
 
+REASONING = "I worked it out."
+
+
 def _record(said: str) -> StepRecord:
     if said == "-":
         return StepRecord(Status.UNPARSABLE, raw="hm")
-    return StepRecord(Status.OK, raw=f'{{"reasoning": "I worked it out.", "answer": "{said}"}}')
+    return StepRecord(Status.OK, raw=f'{{"reasoning": "{REASONING}", "answer": "{said}"}}')
 
 
 @pytest.fixture
@@ -75,8 +78,8 @@ def filled(sqlite_store: Store) -> list[int]:
 
 def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> None:
     app = open_page("self_reference")
-    assert app.code[0].value.startswith("judgeboard compare ssr --pairs")
-    assert "judgeboard import --kind samples" in texts(app, "jb-cap")[-1]
+    assert "compare ssr --pairs" in app.code[0].value
+    assert "--kind samples" in texts(app, "jb-cap")[-1]
 
 
 def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
@@ -84,21 +87,23 @@ def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
 ) -> None:
     app = open_page("self_reference")
     (sentence,) = texts(app, "jb-say")
-    assert "(from 4 agreeing samples on) is on for 60 % [23, 88] of 5 questions" in sentence
-    notes = " ".join(texts(app, "jb-cap"))
-    assert "On 1 question no sample has an answer." in notes
+    assert "from 4 " in sentence
+    assert "60 % [23, 88]" in sentence
+    assert "5 questions" in sentence
+    assert text_with(app, "On 1 question", cls="jb-cap")
     assert len(charts(app)) == 3
 
 
 def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
     rows = table_rows(app, "Slice")
-    assert [(row[0], row[1]) for row in rows] == [
-        ("Gate on, own answer right", 2),
-        ("Gate on, own answer wrong", 1),
-        ("Gate off, own answer right", 0),
-        ("Gate off, own answer wrong", 1),
-    ]
+    counts = {(gate, own.rsplit(" ", 1)[1]): n for (gate, own), n in ((row[0].split(", "), row[1]) for row in rows)}
+    assert counts == {
+        ("Gate on", "right"): 2,
+        ("Gate on", "wrong"): 1,
+        ("Gate off", "right"): 0,
+        ("Gate off", "wrong"): 1,
+    }
     # Of all, and right without a reference.
     assert [str(cell).split(" [")[0] for cell in rows[0][2:4]] == ["50 %", "25 %"]
     assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
@@ -117,7 +122,7 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
 def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
     app = open_page("self_reference", samples="3", gate="3 of 3")
-    assert "(from 3 agreeing samples on) is on for" in texts(app, "jb-say")[0]
+    assert "from 3 " in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
@@ -125,11 +130,11 @@ def test_the_chosen_pair_shows_every_try_and_both_conditions(open_page: OpenPage
     app = open_page("self_reference")
     (panel,) = texts(app, "jb-one")
     assert "Correct option B" in panel
-    assert "Better of the two answer A" in panel
-    assert panel.count("I worked it out.") == 5
-    assert "The judge sees no reference" in panel
-    assert "Shown to the judge as the correct answer: its own answer" in panel
-    assert "Answer B first: prefers answer B." in panel
+    assert "answer A" in panel
+    assert panel.count(REASONING) == 5
+    assert "no reference" in panel
+    assert "its own answer" in panel
+    assert "prefers answer B." in panel
     app.button(key="open_pair").click().run()
     assert app.query_params["pair"] in (str(filled[2]), [str(filled[2])])
 
@@ -143,13 +148,10 @@ def test_a_try_without_an_answer_is_said_so(open_page: OpenPage, filled: list[in
 def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: OpenPage, sqlite_store: Store) -> None:
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
-    assert "is not available: the judge was not asked" in texts(app, "jb-say")[0]
+    assert "not available" in texts(app, "jb-say")[0]
     assert len(charts(app)) == 1
-    assert texts(app, "jb-instead")[0] == (
-        "The judge was not asked. To compare pairs: "
-        "judgeboard compare ssr --pairs FILE --model MODEL --conditions A,B,C"
-    )
-    assert "Questions, 2 of 2" in texts(app, "jb-part")
+    assert "--conditions A,B,C" in texts(app, "jb-instead")[0]
+    assert text_with(app, "2 of 2", cls="jb-part")
     for empty in ("A no reference", "C selective", "Condition A"):
         # Columns of conditions that nobody was asked in.
         assert not any(empty in each.value for each in app.dataframe)
@@ -157,14 +159,15 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
 
 def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sqlite_store: Store) -> None:
     fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
-    words = " ".join(texts(open_page("self_reference"), "jb-cap"))
-    assert "Shaded: the gate is on. Numbers: questions per level." in words
+    assert text_with(open_page("self_reference"), "Shaded: ", "Numbers: ", cls="jb-cap")
 
 
 def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: list[int]) -> None:
     (panel,) = texts(open_page("self_reference", samples="3", gate="3 of 3"), "jb-one")
-    assert "3. " in panel.split("More samples (only the first 3 count)")[0]
-    assert "4. " in panel.split("More samples (only the first 3 count)")[1]
+    counted, _, more = panel.partition("More samples")
+    assert "3. " in counted
+    assert "4. " not in counted
+    assert "4. " in more
     (panel,) = texts(open_page("self_reference"), "jb-one")
     assert "More samples" not in panel
 

@@ -20,7 +20,7 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
     assert [field.value for field in app.selectbox] == [old.title, new.title]
     contrast, changes = texts(app, "jb-say")
     assert old.title in contrast
-    assert changes.startswith("2 of 3 verdicts changed")
+    assert changes.startswith("2 of 3")
     (table,) = app.dataframe
     assert list(table.value["Direction"].dropna()) == ["towards people", "away from people"]
 
