@@ -137,7 +137,8 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
     )
     monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
     settings = load_settings({"random_share": 0.9, "feedback_gap": 1})
-    assert settings.db == str(project.parent / "log.db"), "a path is relative to the file"
+    # A path is relative to the file.
+    assert settings.db == str(project.parent / "log.db")
     assert (settings.random_share, settings.low_quality, settings.feedback_gap) == (0.3, 3, 1)
     assert settings.always_review == ("sql",)
     assert settings.cuts.of("QA") == 0.3
@@ -150,7 +151,8 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
         "poor_rating": "default",
     }
     project.write_text("random_share = 0.4\n")
-    assert load_settings().random_share == 0.4, "a changed file counts at once"
+    # A changed file counts at once.
+    assert load_settings().random_share == 0.4
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project.parent / "other.toml"))
     with pytest.raises(BadInput, match=r"other\.toml cannot be read"):
         load_settings()
@@ -177,10 +179,12 @@ def test_a_file_that_reaches_out_of_its_folder_counts_once_its_content_is_confir
     monkeypatch.setenv("JUDGEBOARD_CONFIG", "judgeboard.toml")
     assert load_settings().random_share == 0.3
     project.write_text('random_share = 0.4\nalert_command = "curl https://example.org"\n')
-    assert confirmed().random_share == 0.4, "another content is confirmed anew"
+    # Another content is confirmed anew.
+    assert confirmed().random_share == 0.4
     (project.parent / "below" / "judgeboard.toml").symlink_to(project)
     monkeypatch.setenv("JUDGEBOARD_CONFIG", "below/judgeboard.toml")
-    assert confirmed().random_share == 0.4, "a link in another folder is another file"
+    # A link in another folder is another file.
+    assert confirmed().random_share == 0.4
 
 
 def test_a_file_that_another_user_can_change_is_ignored(
@@ -191,7 +195,8 @@ def test_a_file_that_another_user_can_change_is_ignored(
     for folder in (project.parent / "below", project.parent):
         monkeypatch.chdir(folder)
         assert load_settings().random_share == 0.02
-    assert [message.startswith(f"{project} is ignored") for message in caplog.messages] == [True], "it is said once"
+    # It is said once.
+    assert [message.startswith(f"{project} is ignored") for message in caplog.messages] == [True]
     project.chmod(0o600)
     assert load_settings().random_share == 0.3
     project.parent.chmod(0o777)
@@ -210,7 +215,8 @@ def test_a_file_that_another_user_can_change_is_ignored(
         os.chown("judgeboard.toml", 12345, -1, follow_symlinks=False)
     else:
         monkeypatch.setattr(os, "getuid", lambda: project.stat().st_uid + 1)
-    assert load_settings().random_share == 0.02, "a link of another user"
+    # A link of another user.
+    assert load_settings().random_share == 0.02
 
 
 EVERY_SETTING = {
@@ -352,7 +358,8 @@ def test_each_name_in_a_section_is_an_option_of_its_command(section: str, comman
         context = click.Context(subcommand, parent=context)
     options = {name for option in context.command.params for name in option.opts}
     names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
-    assert names - options <= {"--file"}, "a suite is its file, or a name"
+    # A suite is its file, or a name.
+    assert names - options <= {"--file"}
     for name, about in fields_of(SECTIONS[section]).items():
         option = next((each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts), None)
         if option is not None and isinstance(option.type, click.IntRange | click.FloatRange):

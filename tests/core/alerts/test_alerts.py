@@ -88,14 +88,16 @@ def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Sto
     later = START + 2 * HOUR + MINUTE
     begin_worker(store)
     check(store, later)
-    assert hook.kinds == ["opened", "reminder"], "a short recovery is not the end"
+    # A short recovery is not the end.
+    assert hook.kinds == ["opened", "reminder"]
     later += 5 * MINUTE
     check(store, later)
     assert hook.kinds == ["opened", "reminder", "resolved"]
     assert hook.bodies[2]["text"].startswith("Last met at 2026-11-23 14:00 UTC; it began at 2026-11-23 12:00 UTC.")
     end_worker(store)
     check(store, later + 9 * HOUR)
-    assert hook.kinds == ["opened", "reminder", "resolved", "opened"], "the worker is gone again"
+    # The worker is gone again.
+    assert hook.kinds == ["opened", "reminder", "resolved", "opened"]
     assert len({body["id"] for body in hook.bodies}) == 4
 
 
@@ -147,9 +149,11 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     assert ([each.destination for each in due], event.messages) == ([*TO_HOOK, "slack:env:HOOK_URL"], 1)
     with store.writing() as connection:  # one process begins an attempt, and is killed
         assert begin_attempt(connection, due[0], START, START + 2 * MINUTE)
-        assert not begin_attempt(connection, due[0], START, START + 2 * MINUTE), "another process finds it taken"
+        # Another process finds it taken.
+        assert not begin_attempt(connection, due[0], START, START + 2 * MINUTE)
     check(store, START + MINUTE)
-    assert [body.get("kind") for body in hook.bodies] == [None], "only the other destination"
+    # Only the other destination.
+    assert [body.get("kind") for body in hook.bodies] == [None]
     check(store, START + 2 * MINUTE)
     check(store, START + 9 * MINUTE)
     assert hook.bodies[1]["id"] == due[0].message_id

@@ -149,7 +149,8 @@ def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
         log.say_all(version, log.answers(n, day=day), groundedness=0.0)
     log.say_all(version, log.answers(10, day=TODAY), groundedness=0.9)
     assert figures(store, below=0.7, last="10") == figures(store, below=0.7, last="7d") == [("", 0.9, 10, False)]
-    assert figures(store, below=0.7, last="20")[0][2] == 14, "without a time: counted as the oldest"
+    # Without a time: counted as the oldest.
+    assert figures(store, below=0.7, last="20")[0][2] == 14
     assert sentences(store, below=0.7, last="7d")[0].endswith(
         "Left out: 4 without a time, 3 dated before 2002, 2 dated in the future."
     )

@@ -247,7 +247,8 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
     client.delay_s = 60
     for query in ("bad 1", "2", "bad 3", "4", "5"):
         judgeboard.record(query, "a", client=client)
-    assert client.flush(60), "it is not tried for ever"
+    # It is not tried for ever.
+    assert client.flush(60)
     assert client.dropped.total() == lost
     (told,) = [record.getMessage() for record in caplog.records if "not sent" in record.message]
     assert f": {lost}, because the server answered {refusal.status}" in told

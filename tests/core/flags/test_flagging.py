@@ -110,8 +110,10 @@ def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> Non
     assert states(judged) == {"open": 40 * 23, "superseded": 10 * 23}
     put(judged, "low_groundedness", None)
     assert flags_to_supersede(judged) == 0
-    assert run(words) == 0, "nothing is superseded, so nothing is asked"
-    assert states(judged) == {"open": 50 * 23, "superseded": 10 * 23}, "taken back with its cause"
+    # Nothing is superseded, so nothing is asked.
+    assert run(words) == 0
+    # Taken back with its cause.
+    assert states(judged) == {"open": 50 * 23, "superseded": 10 * 23}
 
 
 def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) -> None:

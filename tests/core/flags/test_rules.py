@@ -193,7 +193,8 @@ def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> No
     first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
-    assert reconcile([wider], stands, RULES.values()) == Reconciled(), "rag and nli are apart still"
+    # Rag and nli are apart still.
+    assert reconcile([wider], stands, RULES.values()) == Reconciled()
     others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
     result = reconcile([others], stands, RULES.values())
     assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([others], (1,))
@@ -342,7 +343,8 @@ def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None
     (more,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1", "third v1")))
     result = reconcile([fewer], stands, rules)
     assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([fewer], (1,))
-    assert reconcile([more], stands, rules) == Reconciled(), "what it says is still so"
+    # What it says is still so.
+    assert reconcile([more], stands, rules) == Reconciled()
     decided = [RaisedFlag(1, first.rule, first.raise_key, FlagState.CONFIRMED, first.details)]
     assert reconcile([fewer], decided, rules) == Reconciled()
 

@@ -177,7 +177,8 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     result = check("self_enhancement", graded=kind)
     assert result.state is State.WARNING
     assert result.statistic.low < 0.5 < result.statistic.high
-    assert result.statistic.n == int((models < 2).sum()), "a model of unknown family is on neither side"
+    # A model of unknown family is on neither side.
+    assert result.statistic.n == int((models < 2).sum())
     other_scale = {name: replace(each, same=False) for name, each in kind.items()}
     assert check("self_enhancement", graded=other_scale).state is State.NOT_MEASURED
     few = graded(people, people, np.where(np.arange(300) < 9, 0, 1), names)
@@ -231,10 +232,14 @@ def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
     long = levels(*[0] * 8, 30, 70)
-    assert check("collapse", levels=long).state is State.WARNING, "70 % and 30 % of ten levels"
-    assert check("collapse", levels=levels(30, 70)).state is State.OK, "of two levels that is an ordinary log"
-    assert check("collapse", levels=levels(20, 80)).state is State.OK, "80 % is not above 80 %"
-    assert check("collapse", levels=levels(19, 81)).state is State.WARNING, "a scale of two levels is not exempt"
+    # 70 % and 30 % of ten levels.
+    assert check("collapse", levels=long).state is State.WARNING
+    # Of two levels that is an ordinary log.
+    assert check("collapse", levels=levels(30, 70)).state is State.OK
+    # 80 % is not above 80 %.
+    assert check("collapse", levels=levels(20, 80)).state is State.OK
+    # A scale of two levels is not exempt.
+    assert check("collapse", levels=levels(19, 81)).state is State.WARNING
 
 
 def test_the_scale_that_is_used_least_is_shown() -> None:
@@ -280,7 +285,8 @@ def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower() -> None:
     assert check("passages_removed", controls={"passages_removed": both}).state is State.OK
     assert check("truncated", controls={"truncated": both}).state is State.WARNING
     only = controls("truncated", np.full(n, 0.9), np.full(n, 0.1))
-    assert check("truncated", controls=only).state is State.OK, "a judge without quality is read by what it gives"
+    # A judge without quality is read by what it gives.
+    assert check("truncated", controls=only).state is State.OK
     unmeasured = controls("truncated", np.full(n, 0.9), np.full(n, np.nan))
     assert check("truncated", controls=unmeasured).state is State.NOT_MEASURED
 
@@ -323,7 +329,8 @@ def wordy(n: int = 300, per_character: float = 0.002, seed: int = 6) -> tuple[Sc
 
 def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     scored, grade, length = wordy(per_character=0)
-    assert check("verbosity", scored=scored).state is State.WARNING, "nobody has graded: it cannot be told"
+    # Nobody has graded: it cannot be told.
+    assert check("verbosity", scored=scored).state is State.WARNING
     people = {
         "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
     }
@@ -355,7 +362,8 @@ def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     assert within.statistic.low > 0
     assert codes(within) == ["may_prefer_longer"]
     of_all = check("verbosity", scored=scored, graded=people)
-    assert of_all.state is State.NOT_CONCLUSIVE, "the same grades give one conclusion"
+    # The same grades give one conclusion.
+    assert of_all.state is State.NOT_CONCLUSIVE
     assert "longer_unclear" in codes(of_all)
 
 
@@ -368,9 +376,11 @@ def test_longer_answers_that_people_grade_alike_are() -> None:
         result = check(name, scored=scored, graded=people)
         assert result.state is State.WARNING
         assert result.statistic.low > 0
-        assert result.command is None, "judging or grading more does not mend it"
+        # Judging or grading more does not mend it.
+        assert result.command is None
     other = {"groundedness": people["quality"]}
-    assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
+    # Another score explains nothing.
+    assert check("verbosity", scored=scored, graded=other).state is State.WARNING
 
 
 def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing() -> None:
@@ -386,7 +396,8 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     rng = np.random.default_rng(3)
     few = GradedAnswers(rng.normal(size=40), np.ones(40), rng.normal(size=40), np.arange(40), np.zeros(40, int), ("",))
     unsure = check("verbosity_at_equal_grades", graded={"quality": few})
-    assert unsure.state is State.NOT_CONCLUSIVE, "the interval has a medium influence"
+    # The interval has a medium influence.
+    assert unsure.state is State.NOT_CONCLUSIVE
     assert codes(unsure) == ["length_unclear"]
 
 
@@ -412,12 +423,15 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     assert check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state is State.NOT_MEASURED
     shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
     prefers_short = check("verbosity", scored=shorter)
-    assert prefers_short.state is State.NOT_CONCLUSIVE, "longer answers may be worse, or the judge may punish length"
+    # Longer answers may be worse, or the judge may punish length.
+    assert prefers_short.state is State.NOT_CONCLUSIVE
     assert codes(prefers_short) == ["length_correlation", "change_with_length", "longer_lower"]
     unrelated = replace(scored, scores={"quality": rng.normal(0, 0.2, 400)})
-    assert codes(check("verbosity", scored=unrelated)) == ["length_correlation"], "the slope may be 0"
+    # The slope may be 0.
+    assert codes(check("verbosity", scored=unrelated)) == ["length_correlation"]
     close = replace(scored, lengths=length / length.max() * 5)
-    assert "change_with_length" not in codes(check("verbosity", scored=close)), "no two differ by 100 characters"
+    # No two differ by 100 characters.
+    assert "change_with_length" not in codes(check("verbosity", scored=close))
 
 
 def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
@@ -521,7 +535,8 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     few = check("user_feedback", feedback=users(rng.normal(0, 1, 40), np.arange(40) < 9))
     assert few.state is State.NOT_MEASURED
     small = check("user_feedback", feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12))
-    assert small.state is State.NOT_CONCLUSIVE, "too few to accuse it, or to call it sound"
+    # Too few to accuse it, or to call it sound.
+    assert small.state is State.NOT_CONCLUSIVE
     assert codes(small) == ["users_unclear"]
     unclear = report_on(JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12)))
     assert health_notes(unclear)[0].code == "no_fault"
@@ -586,7 +601,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     combine = check("collapse", replace(jury, params=members)).command
     assert combine == "judgeboard compare judges 0123456789ab fedcba987654"
     made = check("truncated", replace(jury, name="three")).command or ""
-    assert "--judge rag" not in made, "that would measure another judge"
+    # That would measure another judge.
+    assert "--judge rag" not in made
     assert made.endswith("&& judgeboard compare judges A B C --name three")
     repeats = replace(jury, kind="repeats", params={"members": ["f00"]})
     assert check("truncated", repeats).command == "judgeboard test health f00"

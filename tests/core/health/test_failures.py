@@ -114,7 +114,8 @@ def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
         ]
         for rule_id, subject in zip(ids, ("shop", "alarm 1"), strict=True):
             store_event(connection, rule_id, subject, {"sentence": f"{subject}.", "value": 1.0}, NOW)
-    assert kinds(store) == [("alert", "shop")], "alarms have a place of their own"
+    # Alarms have a place of their own.
+    assert kinds(store) == [("alert", "shop")]
     with store.writing() as connection:
         resolve_event(connection, rows_of(store, ALERT_EVENT)[0]["id"], NOW)
         set_alert_problem(connection, ids[0], "no worker")

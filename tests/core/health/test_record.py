@@ -142,7 +142,8 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log: G
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "ok"
     assert check.notes[0].code == "scale_used"
-    assert check.notes[0].values["entropy"] == pytest.approx(0.93, abs=0.01), "of two levels, not of eleven"
+    # Of two levels, not of eleven.
+    assert check.notes[0].values["entropy"] == pytest.approx(0.93, abs=0.01)
     log.say_all(version, ids, groundedness=1.0)
     (check,) = (each for each in measure_health(log.store, version.title).checks if each.name == "collapse")
     assert check.state == "warning"
@@ -193,7 +194,8 @@ def test_controls_are_read_with_their_originals(log: GradedLog) -> None:
     recorded = record(log, version).controls["truncated"]
     assert (recorded.made, recorded.control_ids.tolist()) == (2, [one, two])
     assert recorded.before["quality"].tolist()[0] == 4
-    assert np.isnan(recorded.before["quality"][1]), "another judge's verdict on the original is none of its own"
+    # Another judge's verdict on the original is none of its own.
+    assert np.isnan(recorded.before["quality"][1])
     assert recorded.after["quality"].tolist() == [2, 1]
 
 
@@ -340,7 +342,8 @@ def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
     graded = record(log, version).graded["label"]
     assert (graded.judge.tolist(), graded.people.tolist()) == ([0.0], [1.0])
     other = record(log, scores_only).graded
-    assert "label" not in other, "a label cut from the groundedness is the groundedness again"
+    # A label cut from the groundedness is the groundedness again.
+    assert "label" not in other
     assert (other["groundedness"].people.tolist(), other["groundedness"].same) == ([1.0], False)
 
 

@@ -87,7 +87,8 @@ def test_a_new_format_is_read_and_written_by_the_commands(added, command, tmp_pa
     log.write_text("which wall?|the left one\nwhen?|today\n", encoding="utf-8")
     assert command(["import", str(log), "--format", "bars", "--db", database]) == 0
     assert "2 rows of bars: 2 new" in capsys.readouterr().out
-    assert command(["import", str(log), "--db", database]) == 0, "the format is found by the ending"
+    # The format is found by the ending.
+    assert command(["import", str(log), "--db", database]) == 0
     rows = [{"question": "q", "answer": "a"}]
     from judgeboard.formats.files import Column
 

@@ -169,7 +169,8 @@ def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path
     summary = import_file(store, written(tmp_path, ROW), mapping=MAPPING)
     assert (summary.new, summary.rejected) == (1, 0)
     export_tables(store, {"responses": tmp_path / "out.jsonl"})
-    assert import_file(store, tmp_path / "out.jsonl").unchanged == 1, "metadata comes back as it was"
+    # Metadata comes back as it was.
+    assert import_file(store, tmp_path / "out.jsonl").unchanged == 1
     with store.reading() as connection:
         for condition, n in (("input.user.plan=free", 1), ("output.0.tokens=3", 1), ("output.0.tokens=4", 0)):
             assert response_page(connection, RowFilter(metadata=(condition,))).total == n

@@ -58,7 +58,8 @@ def test_grades_in_long_form_are_scores_by_dimension(log: GradedLog, bring: Any,
     for dimension in ("tone", "safety", "completeness"):
         assert len(counted(log.store, dimension=dimension)) == 20
     with log.store.reading() as connection:
-        assert len(connection.execute(select(REVIEW.c.id)).all()) == 20, "one review of a person and an answer"
+        # One review of a person and an answer.
+        assert len(connection.execute(select(REVIEW.c.id)).all()) == 20
     stored = contents()
     assert bring(*reversed(rows), kind="grades", name="reversed.jsonl").unchanged == 60
     assert contents() == stored
@@ -159,7 +160,8 @@ def test_a_changed_score_replaces_this_score_alone(log: GradedLog, bring: Any) -
     assert scores(log.store) == Counter([("tone", "1-5", 4.0), ("safety", "1-5", 4.0), ("brevity", "1-5", 1.0)])
     with log.store.reading() as connection:
         reviews = connection.execute(select(REVIEW.c.id, REVIEW.c.replaces, REVIEW.c.note).order_by(REVIEW.c.id)).all()
-    assert len({review.replaces for review in reviews if review.replaces}) == 3, "each replaced review is still there"
+    # Each replaced review is still there.
+    assert len({review.replaces for review in reviews if review.replaces}) == 3
     assert [counted(log.store, dimension=name) for name in ("tone", "safety", "brevity")] == [[4.0], [4.0], [1.0]]
     assert bring(row | {"tone": 4}, kind="grades", name="same.jsonl").unchanged == 1
 

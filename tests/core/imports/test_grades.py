@@ -274,7 +274,8 @@ def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_chang
 
     case.add("other", query_type="QA")
     assert [brought("march.jsonl", 0.2), brought("corrections.jsonl", 0.8)] == [1, 1]
-    assert [brought("march.jsonl", 0.2), brought("march.jsonl", 0.2, 0.4)] == [0, 1], "it does not know of the change"
+    # It does not know of the change.
+    assert [brought("march.jsonl", 0.2), brought("march.jsonl", 0.2, 0.4)] == [0, 1]
     assert brought("april.jsonl", 0.2) == 1
     assert [review["groundedness"] for review in case.reviews()] == [0.2, 0.8, 0.4, 0.2]
 
@@ -332,7 +333,8 @@ def test_where_people_sign_in_they_are_two_until_an_admin_links_them(case: Queue
     graded("ann", 0.4)
     graded("Ann", 0.5)
     assert counted(case)[f"{ANN} (oidc)"] == 0.5
-    assert counted(case)["Ann"] == 0.3, "what was imported before stays"
+    # What was imported before stays.
+    assert counted(case)["Ann"] == 0.3
     link_person(case.store, "ann", None, "cli:root", origin="import")
     graded("ann", 0.6)
     assert counted(case)["Ann"] == 0.6

@@ -68,7 +68,8 @@ def test_rejected_rows_of_an_earlier_import_are_named_as_such(store: Store, tmp_
     assert rejected is not None
     write(path, answer(1), answer(2))
     assert import_file(store, path).older_file == rejected
-    assert rejected.exists(), "it may be of another database"
+    # It may be of another database.
+    assert rejected.exists()
     write(rejected, {"kept": "by a person"})
     assert import_file(store, path).older_file is None
     write(path, answer(1), answer(2, answer=7))

@@ -51,7 +51,8 @@ def without_questions(source: str, count: int) -> list[dict[str, Any]]:
 def test_answers_without_questions_have_none_in_common(store: Store, bring: Any) -> None:
     assert bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
     with store.reading() as connection:
-        assert len(set(connection.execute(select(RESPONSE.c.evidence_group)).scalars())) == 3, "by answer and passages"
+        # By answer and passages.
+        assert len(set(connection.execute(select(RESPONSE.c.evidence_group)).scalars())) == 3
         assert log_answers(connection, "old") == []
         assert len(same_questions(connection, "old", "new").a) == 0
         assert {line.question for line in response_page(connection, RowFilter()).lines} == {"no question"}

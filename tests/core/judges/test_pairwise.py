@@ -132,7 +132,8 @@ def test_an_answer_cannot_close_its_fence() -> None:
     _, task = texts(request)
     own = task.split("[BEGIN QUESTION ")[1][:16]
     assert own != token
-    assert task.count(f"[END FIRST ANSWER {own}]") == 2, "the fence, and the sentence that names it"
+    # The fence, and the sentence that names it.
+    assert task.count(f"[END FIRST ANSWER {own}]") == 2
 
 
 def test_each_aspect_has_a_verdict_and_a_reason_of_its_own() -> None:

@@ -82,7 +82,8 @@ def test_every_text_is_fenced_and_cannot_close_its_fence() -> None:
     prompt = rating_messages(hostile)[1]["content"]
     fence = prompt.split("[BEGIN ANSWER ")[1][:16]
     assert fence != token
-    assert prompt.count(f"[END ANSWER {fence}]") == 2, "the fence, and the sentence that names it"
+    # The fence, and the sentence that names it.
+    assert prompt.count(f"[END ANSWER {fence}]") == 2
 
 
 def test_it_is_a_version_of_its_own_kind() -> None:

@@ -81,7 +81,8 @@ fields:
 def test_the_fields_of_a_label_schema_are_scored_each_on_its_own_values() -> None:
     rubric = rubric_of(SUPPORT)
     verdict, (request,) = judged(always(completion(said(verdict=3, tone=0, safe=2))), rubric=rubric)
-    assert scores(verdict) == {"verdict": 3, "tone": 0, "safe": 2, "overall": 3.0}, "categories have no mean"
+    # Categories have no mean.
+    assert scores(verdict) == {"verdict": 3, "tone": 0, "safe": 2, "overall": 3.0}
     assert [score.scale for score in verdict.scores] == ["1-3", "-1..1", "1-2", "1-5"]
     system = request["messages"][0]["content"]
     assert "## verdict: fix: A word must change.\n- 3: drop\n- 2: fix\n- 1: send" in system
@@ -157,7 +158,8 @@ def test_examples_are_shown_fenced_and_those_of_the_log_are_kept_by_address_alon
     assert system.count(f"[END EXAMPLE 1 ANSWER {token}]") == 1
     version = make_judge("rubric", rubric=rubric, examples=(logged,), model="m", base_url="http://localhost/v1").version
     assert example_responses(version.params) == {17}
-    assert "Private" not in json.dumps([version.params, version.prompt]), "a version cannot be forgotten"
+    # A version cannot be forgotten.
+    assert "Private" not in json.dumps([version.params, version.prompt])
     assert "Old question" in json.dumps(version.params)
 
 
@@ -169,10 +171,12 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     with RecordingEndpoint() as endpoint:
         judge = make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
         said = judge_once(judge, ITEM)
-        assert (said.status, said.groundedness, said.quality) == (Status.OK, None, 4), "groundedness was not asked for"
+        # Groundedness was not asked for.
+        assert (said.status, said.groundedness, said.quality) == (Status.OK, None, 4)
     system = endpoint.requests[0].body["messages"][0]["content"]
     assert "an invented one" in system
-    assert 'What it deserves: {"quality": 3}' in system, "no passages: groundedness is not asked for"
+    # No passages: groundedness is not asked for.
+    assert 'What it deserves: {"quality": 3}' in system
     assert judge.version.params["domain"] == "climbing"
     plain = make_judge("rag", domain="climbing", model="m", base_url=endpoint.base_url)
     assert fingerprint(plain.version) != fingerprint(judge.version)

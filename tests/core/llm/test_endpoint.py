@@ -47,7 +47,8 @@ def test_a_known_price_counts_at_an_own_endpoint_too(tmp_path: Path) -> None:
     own = tmp_path / "prices.toml"
     own.write_text('[models]\n"llama-*" = { input = 1, output = 1 }\n', encoding="utf-8")
     assert price_of("llama-3.1-8b-instruct", own, "localhost:8000") == Price(Decimal(1), Decimal(1))
-    assert price_of("gpt-4o-mini", host="localhost:4000") == price_of("gpt-4o-mini"), "a gateway to a paid model"
+    # A gateway to a paid model.
+    assert price_of("gpt-4o-mini", host="localhost:4000") == price_of("gpt-4o-mini")
 
 
 def test_a_cost_is_in_whole_micro_dollars() -> None:

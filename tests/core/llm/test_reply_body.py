@@ -106,7 +106,8 @@ def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None
     assert isinstance(reply, NoReply)
     assert "its reply has more than 8 MB (JUDGEBOARD_REPLY_MB is 8)" in reply.reason
     assert [attempt.status for attempt in reply.attempts] == ["unreadable"]
-    assert taken < 24 * MB, "what is more than the limit is in the buffers of the connection"
+    # What is more than the limit is in the buffers of the connection.
+    assert taken < 24 * MB
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:

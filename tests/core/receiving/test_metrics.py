@@ -160,10 +160,12 @@ def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_prob
     with receiving(sqlite_store, "203.0.113.9") as http:
         assert http.get("/readyz").status_code == 200
         sizes = file.stat().st_size, log.stat().st_size
-        assert sizes[1] > 64 * 1024, "a long answer reached the disk"
+        # A long answer reached the disk.
+        assert sizes[1] > 64 * 1024
         assert [http.get("/readyz").status_code for _ in range(5)] == [200] * 5
         assert file.stat().st_size == sizes[0]
-        assert log.stat().st_size < sizes[1] + 6 * (ONE_PAGE + 24), "it was written over the one before"
+        # It was written over the one before.
+        assert log.stat().st_size < sizes[1] + 6 * (ONE_PAGE + 24)
         event.listen(sqlite_store.engine, "checkout", fill_up)
         reply = http.get("/readyz")
         event.remove(sqlite_store.engine, "checkout", fill_up)

@@ -309,7 +309,8 @@ def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_
     gathered(store, after=100)
     with store.reading() as connection:
         unused = unused_traces(connection, now - timedelta(days=7))
-        assert unused_traces(connection, now + timedelta(days=1)) is None, "these are old by then"
+        # These are old by then.
+        assert unused_traces(connection, now + timedelta(days=1)) is None
     why = "The trace has no answer, only spans of these kinds: retrieval."
     assert unused == UnusedTraces(traces=4, source="shop", of_source=3, reason=why)
 

@@ -162,7 +162,8 @@ def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Proces
         ):
             project.write_text(f"[flag_rules.too_long]\n{line}\n", encoding="utf-8")
             assert fault in database.refused("config")
-            assert fault in database.refused("flags", "apply"), "the rule never runs with other values than written"
+            # The rule never runs with other values than written.
+            assert fault in database.refused("flags", "apply")
         project.write_text("[flag_rules.low_quality]\nmost = 1\n", encoding="utf-8")
         assert "is no flag rule with options; rules with options: too_long" in database.refused("config")
     finally:
@@ -366,7 +367,8 @@ def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
         assert done.returncode == (1 if words == ["doctor"] else 0), done.stderr  # another package is broken
         assert done.stderr.count("malformed-3.0") <= 1
     assert "malformed-3.0" in done.stderr
-    assert "cited" in done.stdout, "other packages are used"
+    # Other packages are used.
+    assert "cited" in done.stdout
 
 
 def numbers(_plugin: Plugin, value: Any) -> int:
@@ -384,7 +386,8 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pyt
     assert table["two"] == 2
     assert list(table) == ["one", "two"]
     assert "three" not in table
-    assert read == ["judgeboard.numbers"], "they are read once"
+    # They are read once.
+    assert read == ["judgeboard.numbers"]
 
 
 @pytest.mark.parametrize(

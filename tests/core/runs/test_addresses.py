@@ -186,7 +186,8 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     with judged.reading() as connection:
         spec = judge_spec(connection, list_versions(connection)[-1])
     assert spec is not None
-    assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url), "the form shows this address"
+    # The form shows this address.
+    assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url)
     new = with_model(RAG, "another-model")
     assert job_address(judged, new).host == host(ours)
     assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", "a person's choice"
@@ -204,12 +205,14 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
     change_rule(judged, "live", RuleState.REMOVED, "Mara")
     with judged.reading() as connection:
         specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
-    assert {spec.get("base_url") for spec in specs} == {ours.base_url}, "the forms show this address"
+    # The forms show this address.
+    assert {spec.get("base_url") for spec in specs} == {ours.base_url}
     assert job_address(judged, with_model(RAG, "third-model")).host == host(ours)
     rule = add_rule(judged, "again", judge=with_model(RAG, "third-model"), actor="Mara")
     assert rule.judge["base_url"] == ours.base_url
     add_rule(judged, "newer", judge={**RAG, "model": "fourth-model", "base_url": other.base_url}, actor="Mara")
-    assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other), "a rule in use counts first"
+    # A rule in use counts first.
+    assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other)
 
 
 @on_sqlite

@@ -83,7 +83,8 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
         model = ["--model", "scripted", "--base-url", endpoint.base_url, "--prices", prices]
         run([*command, *model, *db])
         assert endpoint.requests
-        assert len(endpoint.requests) <= calls, "an estimate sends nothing"
+        # An estimate sends nothing.
+        assert len(endpoint.requests) <= calls
     lines = [found for line in capsys.readouterr().err.splitlines() if (found := UP_TO.fullmatch(line))]
     assert [int(found[1]) for found in lines] == [calls]
     assert lines[0][2] == ("writer and scripted" if "writer" in " ".join(command) else "scripted")
@@ -111,6 +112,8 @@ def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_e
         assert run([*judge, "--rejudge", "all"]) == 0
         assert "30 calls of scripted, $ 0 (own endpoint)" in capsys.readouterr().err
         assert run([*judge, "--prices", prices]) == 0
-        assert "calls of" not in capsys.readouterr().err, "nothing is left to judge"
+        # Nothing is left to judge.
+        assert "calls of" not in capsys.readouterr().err
     assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
-    assert "calls of" not in capsys.readouterr().err, "no model is called"
+    # No model is called.
+    assert "calls of" not in capsys.readouterr().err

@@ -128,7 +128,8 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, 
     judge = rag(endpoint, model="llama-of-our-own")
     judge_pending(sqlite_log, make_judge(**judge), limit=2)
     known = estimate_calls(sqlite_log, judge=judge)
-    assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120), "the model runs on an own machine"
+    # The model runs on an own machine.
+    assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120)
     assert known.cost_words == "$ 0 (own endpoint)"
     remote = estimate_calls(
         sqlite_log, judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1")
@@ -300,7 +301,8 @@ def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
     assert (job.state, job.asked) == ("stopped", 0)
     assert "24 answers failed 3 times: database error: no" in (job.why or "")
     assert "Which rock?" not in caplog.text
-    assert "Every statement" not in caplog.text, "the engine stores and logs no text"
+    # The engine stores and logs no text.
+    assert "Every statement" not in caplog.text
 
 
 def grade_all(store: Store) -> None:

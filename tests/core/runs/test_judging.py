@@ -106,7 +106,8 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
     stored = {int(row["id"]): row for row in judgments(store)}
     assert stored[1]["raw"] == "Fine, I would say."
     assert "from 0 to 1" in stored[2]["error"]
-    assert [len(stored[number]["attempts"]) for number in (1, 2, 3)] == [2, 2, 1], "a cut-off reply is not repaired"
+    # A cut-off reply is not repaired.
+    assert [len(stored[number]["attempts"]) for number in (1, 2, 3)] == [2, 2, 1]
     assert "context length" in stored[5]["error"]
     assert stored[5]["groundedness"] is None
     assert sum(len(row["attempts"]) for row in stored.values()) == len(endpoint.requests)
@@ -136,7 +137,8 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(
     summary, endpoint = judge(sqlite_store, script)
     assert summary.ok == 20
     assert sum(len(row["attempts"]) for row in judgments(sqlite_store)) == len(endpoint.requests)
-    assert 20 < len(endpoint.requests) <= 24, "remembered for the run: only calls in flight find out for themselves"
+    # Remembered for the run: only calls in flight find out for themselves.
+    assert 20 < len(endpoint.requests) <= 24
 
 
 def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
@@ -181,7 +183,8 @@ def test_failed_ones_are_asked_again_and_only_they(store: Store) -> None:
     store_answers(store, 6)
     judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
     plain, _ = judge(store, always(verdict()))
-    assert plain.selected == 0, "a failed one has a judgment: a plain run leaves it"
+    # A failed one has a judgment: a plain run leaves it.
+    assert plain.selected == 0
     again, endpoint = judge(store, always(verdict()), mode="failed")
     assert (again.selected, again.ok, sorted(asked(endpoint))) == (2, 2, [1, 4])
     asks = [(row["id"], row["ask"], row["status"]) for row in judgments(store) if row["id"] in {"1", "4"}]
@@ -332,7 +335,8 @@ def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store: Store) -> None:
     closed = Closed()
     with pytest.raises(UnknownPrice):
         judge_pending(sqlite_store, closed, max_cost=1)
-    assert closed.times == 1, "whoever asks closes the judge, also where it refuses"
+    # Whoever asks closes the judge, also where it refuses.
+    assert closed.times == 1
     assert runs(sqlite_store) == []
 
 

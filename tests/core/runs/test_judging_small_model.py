@@ -61,7 +61,8 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
 
     rows, anchors = judgments(sqlite_store), rows_of(sqlite_store, ANCHOR_JUDGMENT)
     counted = Counter(row["status"] for row in rows)
-    assert len(rows) == counted.total() == len(ANSWERS), "verdicts on anchors are stored apart"
+    # Verdicts on anchors are stored apart.
+    assert len(rows) == counted.total() == len(ANSWERS)
     assert (
         "2 asked = " + " + ".join(f"{counted[status]} {status}" for status in ("ok", "unparsable", "refused", "error"))
         in output
@@ -75,7 +76,8 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     for row in rows:
         assert 0 < row["completion_tokens"] <= 48 * len(row["attempts"])
         assert row["latency_ms"] > 0
-        assert row["cost_micro"] == 0, "the endpoint is on an own machine"
+        # The endpoint is on an own machine.
+        assert row["cost_micro"] == 0
         assert (row["groundedness"] is not None) == (row["status"] == "ok")
         assert all(attempt["raw"] for attempt in row["attempts"])
     assert sum(len(row["attempts"]) for row in rows) == requests

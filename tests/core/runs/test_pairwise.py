@@ -111,7 +111,8 @@ def test_a_refused_key_stops_and_the_same_call_goes_on_in_the_same_run(sqlite_st
         RunState.DONE,
     )
     assert len(endpoint.requests) == 7
-    assert not done & set(asked(endpoint)), "nothing that was stored is asked again"
+    # Nothing that was stored is asked again.
+    assert not done & set(asked(endpoint))
 
 
 def test_newcomers_are_asked_in_a_run_of_their_own(sqlite_store: Store) -> None:

@@ -64,7 +64,8 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
     assert raw.note is None
     changed = replace(version, prompt="Another prompt.", fingerprint="0" * 64)
     with store.reading() as connection:
-        assert sent_messages(connection, changed, item) == (), "a version of another release is not guessed"
+        # A version of another release is not guessed.
+        assert sent_messages(connection, changed, item) == ()
 
 
 def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:

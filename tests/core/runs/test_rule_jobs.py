@@ -154,7 +154,8 @@ def test_another_judge_takes_the_waiting_and_later_answers_and_judges_none_again
     with working(log):
         rows = judged(log, ANSWERS + 2)
         until(lambda: progress(log).waiting == 0, "the last answer")
-    assert len(judgments(log)) == ANSWERS + 2, "the answers that were judged before keep their judgment, and no second"
+    # The answers that were judged before keep their judgment, and no second.
+    assert len(judgments(log)) == ANSWERS + 2
     assert {row["judge_version_id"] for row in rows[ANSWERS:]} == {rows[-1]["judge_version_id"]}
     with log.reading() as connection:
         [changed] = latest_events(connection, EventFilter(kind="set_rule_judge"), limit=5)
@@ -182,7 +183,8 @@ def test_a_running_rule_goes_on_with_another_model(sqlite_log: Store, endpoint: 
         endpoint.release()
         judged(sqlite_log, ANSWERS)
         until(lambda: progress(sqlite_log).waiting == 0, "the last answer")
-    assert set(endpoint.asked.values()) == {1}, "also the calls in flight are made once"
+    # Also the calls in flight are made once.
+    assert set(endpoint.asked.values()) == {1}
     assert len({row["judge_version_id"] for row in judgments(sqlite_log)}) == 2
     assert progress(sqlite_log).judge != progress(sqlite_log).earlier[0].title
 

@@ -153,7 +153,8 @@ def test_a_job_that_no_worker_can_judge_ends_soon_and_says_what_to_do(
         f"{ANSWERS} answers left: no worker can use this judge: no key: set OPENAI_API_KEY, or give the address of "
         "your own server. Then restart the workers (or the server), and start the same job again"
     )
-    assert f"the job {job_id} ends: {job.why}" in caplog.text, "where the operator of a worker looks"
+    # Where the operator of a worker looks.
+    assert f"the job {job_id} ends: {job.why}" in caplog.text
     with sqlite_log.reading() as connection:
         (event,) = latest_events(connection, EventFilter("job_failed"), limit=5)
     assert event.details == {"job": job_id, "reason": job.why}
@@ -190,7 +191,8 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
     assert [(job.state, job.asked) for job in jobs] == [("stopped", 4), ("stopped", 8)]
     assert (nothing.state, nothing.asked, len(endpoint.server.requests)) == ("stopped", 8, 8)
     with sqlite_log.reading() as connection:
-        assert count_failed_jobs(connection) == 0, "a limit is no failure"
+        # A limit is no failure.
+        assert count_failed_jobs(connection) == 0
 
 
 def test_a_job_that_continues_a_run_is_the_one_that_is_named(sqlite_log: Store, endpoint: HeldEndpoint) -> None:

@@ -60,7 +60,8 @@ def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: P
         for number in range(5):
             file = tmp_path / f"copy-{number}.db"
             assert back_up(store.engine.url, file) == HEAD
-            assert answers(file) % 2 == 0, "both answers of a transaction, or none"
+            # Both answers of a transaction, or none.
+            assert answers(file) % 2 == 0
     finally:
         stop.set()
         writer.join()

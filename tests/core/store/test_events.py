@@ -273,7 +273,8 @@ def test_a_change_leaves_an_event_that_names_who_made_it(case: Case, kind: str) 
     assert kind == SUITE or kind in {row.kind for row in events}
     assert {row.actor for row in events if not row.actor.startswith("worker:")} == {WHO}
     silent = [tables - OF_A_RUN for tables in transactions if "event" not in tables]
-    assert not [tables for tables in silent if tables], "a transaction without an event"
+    # A transaction without an event.
+    assert not [tables for tables in silent if tables]
 
 
 def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:

@@ -154,7 +154,8 @@ def test_an_issue_is_measured_by_few_statements_that_use_indexes(large: Store, c
         figures = measure_issue(connection, issue)
     assert 0 < figures.answers < ROWS
     assert figures.before.n + figures.without_time <= ROWS
-    assert len(statements) <= 10, "the thresholds and the primary judge are read too"
+    # The thresholds and the primary judge are read too.
+    assert len(statements) <= 10
     assert _whole_log(steps) == []
 
 

@@ -275,7 +275,8 @@ def test_a_control_that_repeats_a_forgotten_answer_goes_with_it(case) -> None:
         store_responses(connection, answers)
     assert make_control_answers(case.store, kinds=("other_answer",))[0].made == 4
     with case.store.writing() as connection:
-        assert len(forget_response(connection, "x0", actor="test")) == 3, "itself, its own control, and the other's"
+        # Itself, its own control, and the other's.
+        assert len(forget_response(connection, "x0", actor="test")) == 3
         kept = connection.execute(select(RESPONSE.c.external_id).where(RESPONSE.c.answer.contains(SECRET)))
         assert kept.scalars().all() == []
 

@@ -96,7 +96,8 @@ def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
     with store.writing() as connection:
         insert_anchor_set(connection, ids[:2], "seed", "mara", datetime.now(UTC))
         insert_anchor_set(connection, ids[1:3], "seed", "mara", datetime.now(UTC))
-    assert taken(store, 4) == [ids[0], *ids[3:]], "the earlier anchors are free again"
+    # The earlier anchors are free again.
+    assert taken(store, 4) == [ids[0], *ids[3:]]
     with pytest.raises(BadInput, match="2 more have the evidence of an anchor"):
         taken(store, 5)
 

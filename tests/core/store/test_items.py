@@ -72,7 +72,8 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     assert item.currents[0].claims == (claim,)
     assert (item.currents[0].reasoning, item.currents[0].raw, item.currents[1].label) == ("no", "{}", "grounded")
     assert item.judgments[0].error == "timeout"
-    assert item.before(item.currents[0]) == item.judgments[3], "an unusable one and those of others do not count"
+    # An unusable one and those of others do not count.
+    assert item.before(item.currents[0]) == item.judgments[3]
     assert item.before(item.judgments[3]) is item.before(item.currents[1]) is None
     assert item.forgotten_at is None
 
@@ -125,7 +126,8 @@ def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
 def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
     item = loaded(case, case.answer())
     assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == ((), (), (), (), None)
-    assert item.response.passages is None, "no passages in the log are not an empty list"
+    # No passages in the log are not an empty list.
+    assert item.response.passages is None
     assert item.primary_judge is None
 
 
@@ -178,7 +180,8 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
     assert found.hidden.judge
     assert found.response.answer
     assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
-    assert read(queues, queues.ada, response_id).currents, "to whom it is not hidden it is there"
+    # To whom it is not hidden it is there.
+    assert read(queues, queues.ada, response_id).currents
     queues.say(leased, queues.mara)
     found = read(queues, queues.mara, response_id)
     assert not found.hidden
@@ -201,7 +204,8 @@ def test_how_much_is_left_leaves_out_what_one_did_skipped_or_others_hold(queues)
     skip(queues.store, queues.lease(queues.mara).token, queues.mara, now=queues.now)
     assert place(queues.mara) == (1, 2)
     leased = queues.lease(queues.mara)
-    assert place(queues.mara) == (1, 2), "what one holds is left too"
+    # What one holds is left too.
+    assert place(queues.mara) == (1, 2)
     queues.review(queues.jon)
     for who in (queues.jon, queues.ada):
         queues.lease(who)

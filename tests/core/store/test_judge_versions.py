@@ -162,7 +162,8 @@ def test_a_retired_jury_combines_nothing_more(sqlite_store: Store) -> None:
     judged_twice(sqlite_store)
     judge_by_jury(sqlite_store, ["first", "second"])
     retire_version(sqlite_store, "jury", "cli:ann")
-    assert judge_by_jury(sqlite_store, ["first", "second"]).labelled >= 0, "what is stored can be read"
+    # What is stored can be read.
+    assert judge_by_jury(sqlite_store, ["first", "second"]).labelled >= 0
     store_answers(sqlite_store, 1, first=3)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))

@@ -79,7 +79,8 @@ def listed(store: Store, where: RowFilter, sort: str = "newest", limit: int = 50
 def test_conditions_match_by_value_with_and_without_an_index(filled: Store, indexed: bool) -> None:
     if indexed:
         assert all(index_metadata(filled, field) for field in FIELDS)
-        assert not index_metadata(filled, "tenant"), "it is there already"
+        # It is there already.
+        assert not index_metadata(filled, "tenant")
         with filled.writing() as connection:  # a long value is stored in an indexed field too
             store_responses(connection, [Response("log", "long", "q", "a", metadata={"long": "y" * 9_000})])
     for conditions, expected in MATCHES:
@@ -96,7 +97,8 @@ def test_a_list_is_sorted_by_a_field_page_by_page(filled: Store, indexed: bool) 
         index_metadata(filled, "tenant")
     up = listed(filled, RowFilter(), "metadata.n", limit=2)
     assert [name for name in up if name != "text"] == ["one", "acme", "globex", "many"]
-    assert sorted(up) == ["acme", "globex", "many", "one", "text"], "only answers that have it"
+    # Only answers that have it.
+    assert sorted(up) == ["acme", "globex", "many", "one", "text"]
     assert listed(filled, RowFilter(), "-metadata.n", limit=2) == up[::-1]
     tenants = listed(filled, RowFilter(metadata=("n>=0",)), "metadata.tenant", limit=1)
     assert tenants == ["acme", "globex", "one", "many"]

@@ -88,7 +88,8 @@ def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFil
     assert f"flag USING COVERING INDEX {ORDERS[order].index}" in plans[0]
     for plan in plans:
         assert scans(plan) == []
-        assert "SEARCH user_feedback" in plan or "TEMP B-TREE FOR ORDER BY" not in plan, "only what 50 users said"
+        # Only what 50 users said.
+        assert "SEARCH user_feedback" in plan or "TEMP B-TREE FOR ORDER BY" not in plan
 
 
 @pytest.mark.parametrize("where", ELSEWHERE, ids=describe)
@@ -171,7 +172,8 @@ def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
 def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         load_item(connection, 15_067)
-    assert len(plans) <= 13, "with the scores that its reviews give"
+    # With the scores that its reviews give.
+    assert len(plans) <= 13
     for plan in plans:
         assert [step for step in plan.splitlines() if step.startswith("SCAN") and step not in NARROW] == []
 
@@ -300,4 +302,5 @@ def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case: Q
         with plans_of(case.store) as plans:
             assert not leased_where_visible(connection, item, case.jon.id, JUDGE, case.now)
     assert any("queue_item_id=? AND reviewer_id=?" in plan for plan in plans)
-    assert not any("ix_lease_reviewer" in plan for plan in plans), "all that they ever took"
+    # All that they ever took.
+    assert not any("ix_lease_reviewer" in plan for plan in plans)

@@ -178,7 +178,8 @@ def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
     )
     assert [row[3] for row in is_current(case)] == [Preference.TIE]
     assert len(case.rows(REVIEW)) == 3
-    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [True], "it is changed back"
+    # It is changed back.
+    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [True]
     assert [row[3] for row in is_current(case)] == [Preference.A]
     assert len(case.rows(REVIEW)) == 4
 

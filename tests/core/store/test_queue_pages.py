@@ -171,7 +171,8 @@ def test_a_page_that_is_gone_gives_the_nearest_one(filled: ReviewedLog) -> None:
         )
     shorter = page(filled, RowFilter(), before=second.previous_key, limit=LIMIT)
     assert (shorter.first, len(shorter.lines)) == (1, LIMIT)
-    assert page(filled, RowFilter(), "newest", after=first.next_key).first == 1, "a key of another order"
+    # A key of another order.
+    assert page(filled, RowFilter(), "newest", after=first.next_key).first == 1
 
 
 @pytest.mark.parametrize(

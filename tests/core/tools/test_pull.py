@@ -171,7 +171,8 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> 
             tool.victim = process.pid
         assert process.returncode == -signal.SIGKILL
         before = counts(store)
-        assert set(before.values()) == {tool.page_size}, "the page before the kill is stored"
+        # The page before the kill is stored.
+        assert set(before.values()) == {tool.page_size}
         tool.victim = None
         assert run([*command]) == 0
         assert set(counts(store).values()) == {COUNT}

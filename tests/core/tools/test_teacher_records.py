@@ -147,4 +147,5 @@ def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
         exported = tmp_path / f"answers.{form}"
         assert run(["export", "responses", "-o", str(exported), *database]) == 0
         other = ("--db", str(tmp_path / f"{form}.db"))
-        assert run(["import", str(exported), *other]) == 0, "an own export comes back whole"
+        # An own export comes back whole.
+        assert run(["import", str(exported), *other]) == 0
