@@ -332,7 +332,8 @@ def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked: Marked, to
     assert marked.marks(case.jon, lambda c: (item_texts(c, [elsewhere], case.jon.id), everything(c))) == set()
     assert [marked.is_hidden_from(who) for who in people] == [False, True, to_everybody]
     case.review(case.jon)
-    assert not any(marked.is_hidden_from(who) for who in people), "nobody may review it any more"
+    # Nobody may review it any more.
+    assert not any(marked.is_hidden_from(who) for who in people)
 
 
 def test_a_closed_queue_hides_nothing(marked: Marked) -> None:
@@ -428,9 +429,9 @@ def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides
 def test_who_is_to_review_blind_decides_nothing_where_the_judge_is_in_view(marked: Marked) -> None:
     case = marked.case
     marked.give()
-    with pytest.raises(DecisionRefused, match="before you see other reviews"):
+    with pytest.raises(DecisionRefused):
         case.decide(marked.answer.flag_id, case.mara)
-    with pytest.raises(DecisionRefused, match="before you see other reviews"):
+    with pytest.raises(DecisionRefused):
         grade(
             case.store,
             response_id=marked.answer.response_id,

@@ -51,29 +51,27 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case: QueueCa
         ids = [*listed_answers(connection, RowFilter(), most=100), *unflagged]
     done_to = confirm(case, ids)
     assert done_to == BulkDecided(CONFIRM, decided=4, held=1, blind=1, in_queue=1, closed=1)
-    assert done_to.sentences == (
-        "Confirmed 4 answers. 1 still open: a queue needs more reviews. 1 refused: you review them blind in a "
-        "queue. 1 refused: your review in a queue counts. 1 unchanged: no open flag is left."
-    )
     assert states(case) == {
         **dict.fromkeys((plain, unsure, graded), "confirmed"),
         **dict.fromkeys((held, done, blind), "open"),
     }
     reviews = {row["response_id"]: row for row in standing(case) if row["bulk"] == "b1"}
+    # A grade that the person gave stands.
     assert {id_: row["label"] for id_, row in reviews.items()} == {
         plain: "hallucinated",
         unsure: "hallucinated",
         graded: None,
         held: "hallucinated",
-    }, "a grade that the person gave stands"
+    }
     (event_row,) = (row for row in case.rows(EVENT) if row["kind"] == "bulk_decide")
     assert event_row["details"] == {"bulk": "b1", "decision": "confirm", "answers": 4}
 
     before = case.reviews()
     assert confirm(case, ids).decided == 4
-    assert case.reviews() == before, "the same action again stores nothing"
+    # The same action again stores nothing.
+    assert case.reviews() == before
     for who, decision in ((case.mara, DISMISS), (case.jon, CONFIRM)):
-        with pytest.raises(BadInput, match="belongs to another bulk action"):
+        with pytest.raises(BadInput):
             confirm(case, ids, who=who, decision=decision)
 
     with pytest.raises(DecisionRefused, match="only Mara"):
@@ -159,13 +157,10 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case: QueueCa
     rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
     case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
     tagging = {"reviewer": case.mara, "decision": None, "bulk_id": "t", "now": case.now}
-    with pytest.raises(BadInput, match="tagged with failure modes"):
+    with pytest.raises(BadInput):
         decide_many(case.store, [flagged], **tagging)
     done = decide_many(case.store, [flagged, fine, blind], modes=("off topic",), **tagging)
-    assert (done, done.sentences) == (
-        BulkDecided(None, decided=2, blind=1),
-        "Tagged 2 answers. 1 refused: you review them blind in a queue.",
-    )
+    assert done == BulkDecided(None, decided=2, blind=1)
     assert set(states(case).values()) == {"open"}
     for number in range(2):
         grade(case.store, response_id=fine, reviewer=case.mara, grade=Grade(quality=2), request_key=f"g{number}")
@@ -185,7 +180,7 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
         return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
 
     assert add("one", queue="legal") == add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
-    assert add("two", queue="legal").sentences == "Added 0 answers to legal. 3 unchanged: already in the queue."
+    assert add("two", queue="legal") == BulkAdded("legal", added=0, left=3)
     assert (
         add("mine", person=case.mara.name)
         == add("mine", person=case.mara.name)
@@ -198,10 +193,13 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     change_settings(case.store, {"low_groundedness": 0.01}, "test")
     raise_flags(case.store, now=case.now)
     leased = case.take(case.mara, "For Mara")
-    assert leased is not None, "what was added stays, whatever its flags become"
-    assert undo_many(case.store, "one", reviewer=case.lead, now=case.now) == 2, "what was reviewed stays"
+    # What was added stays, whatever its flags become.
+    assert leased is not None
+    # What was reviewed stays.
+    assert undo_many(case.store, "one", reviewer=case.lead, now=case.now) == 2
     assert case.take(case.jon, "legal") is None
-    assert undo_many(case.store, "mine", reviewer=case.lead, now=case.now) == 2, "what is leased stays"
+    # What is leased stays.
+    assert undo_many(case.store, "mine", reviewer=case.lead, now=case.now) == 2
     case.queue("practice", subject="pairs", order=QueueOrder.RANDOM)
     with pytest.raises(BadInput, match="takes no answers"):
         add("three", queue="practice")

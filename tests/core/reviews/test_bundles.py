@@ -1,6 +1,7 @@
 """A slice of a queue goes out as a file and comes back: whole, once, and without what is hidden."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,18 @@ from judgeboard.domain import QueueOrder, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.bundle_file import read_bundle
-from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
+from judgeboard.reviews.bundles import (
+    CHANGED,
+    ELSEWHERE,
+    OTHER_CONTENT,
+    TAKEN,
+    WITHDRAWN,
+    MergedBundle,
+    export_bundle,
+    merge_bundle,
+)
 from judgeboard.reviews.leases import take_item
+from judgeboard.reviews.queue_decisions import LOST
 from judgeboard.reviews.queues import add_schema, close_queue, create_queue
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.queues import QueueRules
@@ -114,7 +125,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
         assert counts(came) == (1 - times, times, 0, 1)
         (conflict,) = came.refused
         assert (conflict.line, conflict.kept) == (2, True)
-        assert "somebody else has leased it" in conflict.reason
+        assert conflict.reason.startswith(LOST)
     reviews = [(row["reviewer_id"], row["decision"], row["note"], row["queue_item_id"]) for row in case.reviews()]
     assert (case.mara.id, None, "made up", None) in reviews
     assert len(reviews) == 3
@@ -130,7 +141,7 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(cas
     case.review(case.mara, DISMISS)
     fill(file, {"decision": "confirm"})
     (conflict,) = merged(case, file).refused
-    assert (conflict.reason, conflict.kept) == ("its reviewer has decided this item on a page since the export", False)
+    assert (conflict.reason, conflict.kept) == (ELSEWHERE, False)
     assert case.flag_states() == ["dismissed"]
 
 
@@ -142,7 +153,7 @@ def test_an_item_that_its_reviewer_took_at_a_page_since_is_said_to_wait_there(ca
     assert take_item(case.store, line["item"], case.mara, now=case.now) is not None
     fill(file, {"decision": "confirm"})
     (conflict,) = merged(case, file).refused
-    assert "has leased this item on a page" in conflict.reason
+    assert conflict.reason == TAKEN
 
 
 @on_sqlite
@@ -167,7 +178,7 @@ def test_a_line_that_was_taken_back_is_refused_and_its_item_is_served_at_the_pag
     fill(file, {"decision": "dismiss", "note": "on second thought"})
     came = merged(case, file)
     assert counts(came) == (0, 0, 0, 1)
-    assert "was withdrawn or edited since" in came.refused[0].reason
+    assert came.refused[0].reason == WITHDRAWN
     case.review(case.mara, DISMISS)
     assert case.flag_states() == ["dismissed"]
     fill(file, {"decision": "confirm", "note": None})  # as it was merged
@@ -182,7 +193,7 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp
     assert {line["left"].partition("-")[0] for line in lines} == {"left", "right"}
     assert not any(name in line for line in lines for name in ("id", "pair", "shown", "gold", "model"))
     fill(file, *({"preference": "left", "note": "n"} for _ in lines[:5]), {"note": "no side"})
-    with pytest.raises(BadInput, match="line 7, preference: is missing"):
+    with pytest.raises(BadInput, match="line 7, preference:"):
         merged(case, file)
     fill(file, {}, {}, {}, {}, {}, {"note": None})
     assert counts(merged(case, file)) == (5, 0, 1, 0)
@@ -191,7 +202,7 @@ def test_pairs_go_out_in_their_reviewers_order_and_come_back_as_stored(case, tmp
     fill(file, {}, {}, {}, {}, {"preference": "tie"})
     came = merged(case, file)
     assert counts(came) == (0, 4, 1, 1)
-    assert "stored before with other content" in came.refused[0].reason
+    assert came.refused[0].reason == OTHER_CONTENT
 
 
 def exported_nothing(case: QueueCase, file: Path) -> bool:
@@ -211,7 +222,7 @@ def test_changed_texts_and_forgotten_answers_are_conflicts_of_which_nothing_is_s
     fill(file, fields | {"answer": "another answer"}, fields, fields)
     came = merged(case, file)
     assert counts(came) == (1, 0, 0, 2)
-    assert all("differ from the stored ones" in one.reason and not one.kept for one in came.refused)
+    assert [(one.reason, one.kept) for one in came.refused] == [(CHANGED, False)] * 2
     assert len(case.reviews()) == 1
 
 
@@ -225,7 +236,7 @@ def test_other_words_on_a_line_that_was_merged_are_a_conflict(case, tmp_path) ->
     merged(case, file)
     fill(file, {"decision": "dismiss"})
     (conflict,) = merged(case, file).refused
-    assert "stored before with other content" in conflict.reason
+    assert conflict.reason == OTHER_CONTENT
     assert [row["decision"] for row in case.reviews()] == ["confirm"]
 
 
@@ -238,7 +249,7 @@ def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) 
     close_queue(case.store, "q", by=case.lead, now=case.now)
     fill(file, {"decision": "confirm", "quality": 2, "note": "made up"})
     (conflict,) = merged(case, file).refused
-    assert (conflict.kept, "has been closed since then" in conflict.reason) == (True, True)
+    assert conflict.kept
     assert [(row["decision"], row["quality"], row["note"]) for row in case.reviews()] == [(None, None, "made up")]
     assert case.flag_states() == ["open"]
 
@@ -281,7 +292,7 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
     case.queue()
     file = tmp_path / "b.jsonl"
     file.write_text('{"query": "q"}\n')
-    with pytest.raises(BadInput, match="line 1, judgeboard_bundle: this file does not come from"):
+    with pytest.raises(BadInput, match="line 1, judgeboard_bundle"):
         merged(case, file)
     file.unlink()
     exported(case, file)
@@ -290,10 +301,10 @@ def test_a_file_that_is_no_bundle_or_half_a_line_says_where(case, tmp_path) -> N
     with pytest.raises(BadInput, match="line 2: not JSON"):
         merged(case, file)
     file.write_text(whole + whole.splitlines()[1])
-    with pytest.raises(BadInput, match="line 3, item: is also on line 2"):
+    with pytest.raises(BadInput, match=r"line 3, item:.*2:"):
         merged(case, file)
     file.write_text(whole.replace('"Mara"', '"Nobody"'))
-    with pytest.raises(NotFound, match="bundle comes from another database"):
+    with pytest.raises(NotFound):
         merged(case, file)
     with pytest.raises(BadInput, match="exists already"):
         exported(case, file)
@@ -322,13 +333,11 @@ def test_a_first_line_that_cannot_be_used_names_its_field(changes: dict[str, Any
         merged(case, file)
 
 
-@pytest.mark.parametrize(
-    ("content", "said"), [("{}".encode("utf-16-le"), "Save it as UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")]
-)
+@pytest.mark.parametrize(("content", "said"), [("{}".encode("utf-16-le"), "UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")])
 def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said: str, tmp_path: Path) -> None:
     file = tmp_path / "b.jsonl"
     file.write_bytes(content)
-    with pytest.raises(BadInput, match=rf"b\.jsonl is not JSON lines.*{said}"):
+    with pytest.raises(BadInput, match=rf"b\.jsonl.*{said}"):
         read_bundle(file, lambda _: None)
 
 
@@ -339,11 +348,13 @@ def test_every_line_that_cannot_be_used_is_named_up_to_twenty(case, tmp_path) ->
     file = tmp_path / "b.jsonl"
     exported(case, file)
     fill(file, {"decision": "confirm"}, {"quality": 7}, {"decision": "confirm"}, {"note": 5})
-    with pytest.raises(BadInput, match=r"line 3, quality: .*; line 5, note: must be a text, not 5$"):
+    with pytest.raises(BadInput) as refused:
         merged(case, file)
+    assert re.findall(r"line (\d+), (\w+)", str(refused.value)) == [("3", "quality"), ("5", "note")]
     fill(file, {"decision": "confirm"}, *({"quality": 7} for _ in range(23)))
-    with pytest.raises(BadInput, match=r"line 3, .*; line 22, .*; and 3 more$"):
+    with pytest.raises(BadInput, match=r"and 3 more$") as refused:
         merged(case, file)
+    assert re.findall(r"line (\d+)", str(refused.value)) == [str(line) for line in range(3, 23)]
     assert case.reviews() == []
 
 
@@ -358,7 +369,7 @@ def test_a_bundle_that_was_cut_off_at_the_end_of_a_line_is_refused_and_one_witho
     fill(file, {"decision": "confirm"})
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([head, *lines[:2]]), encoding="utf-8")
-    with pytest.raises(BadInput, match="it has only 2 of its 3 items"):
+    with pytest.raises(BadInput, match=r"\b2\b.*\b3\b"):
         merged(case, file)
     assert case.reviews() == []
     older = {name: value for name, value in json.loads(head).items() if name != "items"}
@@ -481,8 +492,8 @@ def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, 
     spans = [{"type": "fact", "start": 0, "end": 6}]
     fields = {"verdict": "fix", "tone": 2, "why": " made up ", "errors": spans}
     for wrong, reason in (
-        ({"tone": 3}, "line 2, fields: tone: must be a whole number from 1 to 2, not 3"),
-        ({"shade": "red"}, "line 2, fields: the schema support has no field 'shade'"),
+        ({"tone": 3}, "line 2, fields: tone: .* 1 to 2, not 3"),
+        ({"shade": "red"}, "line 2, fields: .*'shade'"),
     ):
         fill(file, {"decision": "confirm", "fields": wrong})
         with pytest.raises(BadInput, match=reason):
@@ -505,10 +516,8 @@ def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, 
     )
     assert first["spans"] == [spans[0] | {"field": "errors"}]
     assert (last["choices"], last["texts"], last["corrected_answer"]) == ({"verdict": "send"}, None, "Better.")
-    reasons = [line.reason for line in merged(case, file).refused]
-    assert reasons == [
-        "required: verdict",
-        "the start and end of a span must lie inside the answer (9 characters), not 0 to 999",
-    ]
+    missing, beyond = (line.reason for line in merged(case, file).refused)
+    assert missing == "required: verdict"
+    assert re.findall(r"\d+", beyond) == ["9", "0", "999"]
     fill(file, {"fields": fields | {"tone": 1}})
-    assert "stored before with other content" in merged(case, file).refused[0].reason
+    assert merged(case, file).refused[0].reason == OTHER_CONTENT

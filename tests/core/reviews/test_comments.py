@@ -32,7 +32,8 @@ def say(team: ReviewCase, by, text: str, key: str = "said") -> int:
 
 
 def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
-    say(team, team.mara, " The rope is 70 m in the catalogue. ", "one")
+    text = "The rope is 70 m in the catalogue."
+    say(team, team.mara, f" {text} ", "one")
     comment(
         team.store,
         response_id=team.response_id,
@@ -42,7 +43,7 @@ def test_comments_stand_in_order_with_name_and_time(team: ReviewCase) -> None:
         now=LATER,
     )
     assert [(one.reviewer, one.text, one.at, one.edited_at) for one in said(team)] == [
-        ("Mara", "The rope is 70 m in the catalogue.", NOW, None),
+        ("Mara", text, NOW, None),
         ("Jon", "Which one?", LATER, None),
     ]
     assert team.events() == [("comment", "Mara"), ("comment", "Jon")]
@@ -56,9 +57,10 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) ->
     edited, answered = said(team)
     assert (edited.id, edited.text, edited.at, edited.edited_at) == (second, "70 m", NOW, LATER)
     assert answered.text == "No."
-    assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"], "what was said first stays"
+    # What was said first stays.
+    assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"]
     assert team.events()[-1] == ("edit_comment", "Mara")
-    with pytest.raises(DecisionRefused, match="edited or withdrawn"):
+    with pytest.raises(DecisionRefused):
         edit_comment(team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four")
 
 
@@ -69,16 +71,16 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team:
     assert said(team) == ()
     assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [("60 m", None), (None, first)]
     for gone in (first, last):
-        with pytest.raises(DecisionRefused, match="edited or withdrawn"):
+        with pytest.raises(DecisionRefused):
             withdraw_comment(team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}")
 
 
 @on_sqlite
 def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m")
-    with pytest.raises(DecisionRefused, match="only Mara can edit it"):
+    with pytest.raises(DecisionRefused, match="Mara"):
         edit_comment(team.store, comment_id=first, reviewer=team.jon, text="70 m", request_key="k")
-    with pytest.raises(DecisionRefused, match="only Mara can edit it"):
+    with pytest.raises(DecisionRefused, match="Mara"):
         withdraw_comment(team.store, comment_id=first, reviewer=team.jon, request_key="k")
     assert len(team.rows(COMMENT)) == 1
 
@@ -126,7 +128,8 @@ def test_comments_are_exported_with_those_they_replaced(team: ReviewCase, tmp_pa
     first = say(team, team.mara, "60 m")
     edit_comment(team.store, comment_id=first, reviewer=team.mara, text="=70 m", request_key="e", now=LATER)
     assert export_tables(team.store, {"comments": tmp_path / "c.csv"}, format="csv") == {"comments": 2}
-    assert "'=70 m" in (tmp_path / "c.csv").read_text(), "no spreadsheet takes a comment for a formula"
+    # No spreadsheet takes a comment for a formula.
+    assert "'=70 m" in (tmp_path / "c.csv").read_text()
 
 
 def told(case: QueueCase, who: Reviewer) -> list[Notification]:
@@ -173,7 +176,10 @@ def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(c
 @on_sqlite
 def test_the_longest_name_is_mentioned_and_an_address_by_its_first_part(case: QueueCase) -> None:
     names = {1: "Ann", 2: "Ann Lee", 3: "ann.ola@example.org", 4: "Zoë"}
-    assert mentioned("@ann lee, see this", names) == [2]
-    assert mentioned("(@Ann) and @zoë.", names) == [1, 4]
-    assert mentioned("@ann.ola, or write to bob@ann.org", names) == [3]
-    assert mentioned("@Anna is not here, ann@zoë.org neither", names) == []
+    for text, people in (
+        ("@ann lee, see this", [2]),
+        ("(@Ann) and @zoë.", [1, 4]),
+        ("@ann.ola, or write to bob@ann.org", [3]),
+        ("@Anna is not here, ann@zoë.org neither", []),
+    ):
+        assert mentioned(text, names) == people

@@ -107,7 +107,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
         (own,) = own_conflicts(connection, case.mara.id).lines
         assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
         assert own_conflicts(connection, other.id).lines == ()
-        with pytest.raises(NotAllowed, match="after a lead has adjudicated it"):
+        with pytest.raises(NotAllowed):
             load_conflict(connection, item, case.mara)
     case.adjudicate(item)
     with case.store.reading() as connection:
@@ -123,8 +123,9 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case) -> None:
     case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
     item = split(case)
     with Seen(case.store, case.lead.id).reading() as connection:
-        assert open_conflicts(connection).lines == (), "not as a row without a question"
-    with case.store.reading() as connection, pytest.raises(NotAllowed, match="must review this item blind first"):
+        # Not as a row without a question.
+        assert open_conflicts(connection).lines == ()
+    with case.store.reading() as connection, pytest.raises(NotAllowed):
         load_conflict(connection, item, case.lead)
     case.review(case.lead, CONFIRM, "blind")
     with case.store.reading() as connection:
@@ -166,12 +167,14 @@ def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into
     case.judge(response_id, 0.2, version=2)
     assert case.item_states() == ["adjudicated", "open"]
     case.undo(adjudication, case.lead)
-    assert case.item_states() == ["left", "open"], "one item of an answer is in the queue"
+    # One item of an answer is in the queue.
+    assert case.item_states() == ["left", "open"]
     assert case.flag_states() == ["superseded", "open"]
     for who in (case.mara, case.jon):
         case.review(who)
     case.judge(response_id, 0.2, version=3)
-    assert case.item_states() == ["left", "agreed", "open"], "reviews of the first flag do not count for the third"
+    # Reviews of the first flag do not count for the third.
+    assert case.item_states() == ["left", "agreed", "open"]
     assert case.take(case.mara) is not None
 
 
@@ -224,9 +227,11 @@ def test_reasons_are_counted_by_the_version_that_was_seen(team: ReviewCase, judg
     first, second = judgments
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=first)
     team.grade(team.jon, quality=1, why_differs=WhyDiffers.OTHER, judgment_seen_id=first)
-    assert counts(team) == [("rag v1", 1, {"fluent_text": 1, "other": 1})], "one answer, two opinions"
+    # One answer, two opinions.
+    assert counts(team) == [("rag v1", 1, {"fluent_text": 1, "other": 1})]
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=second)
-    assert counts(team) == [("rag v1", 1, {"other": 1}), ("rag v2", 1, {"fluent_text": 1})], "a later word counts"
+    # A later word counts.
+    assert counts(team) == [("rag v1", 1, {"other": 1}), ("rag v2", 1, {"fluent_text": 1})]
     team.undo(team.reviews()[-1]["id"], team.mara)
     assert counts(team) == [("rag v1", 1, {"other": 1})]
 
@@ -240,7 +245,8 @@ def test_the_agreement_page_counts_them_alike(team: ReviewCase, judgments: list[
         source = PairSource(connection)
         page = agreement_page(source, version_id=counted.version_id, grade="groundedness")
         assert agreement_details(source, page).differing == counted
-    assert counted.reasons[WhyDiffers.OTHER] == 1, "two people, one answer"
+    # Two people, one answer.
+    assert counted.reasons[WhyDiffers.OTHER] == 1
 
 
 def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgments: list[int]) -> None:
@@ -265,7 +271,7 @@ def test_why_is_said_later_in_place_of_ones_own_review(team: ReviewCase, judgmen
 @on_sqlite
 def test_only_who_graded_says_why(team: ReviewCase, judgments: list[int]) -> None:
     team.grade(team.mara, quality=1)
-    with pytest.raises(BadInput, match="grade the answer first"):
+    with pytest.raises(BadInput):
         explain_difference(
             team.store,
             response_id=team.response_id,

@@ -50,7 +50,8 @@ def test_a_flags_state_follows_from_standing_reviews(sqlite_template: Path, tmp_
             before = team.reviews()
             with contextlib.suppress(JudgeboardError):
                 press(team, what, who, decision, number)
-            assert team.reviews()[: len(before)] == before, "nothing that was said is changed"
+            # Nothing that was said is changed.
+            assert team.reviews()[: len(before)] == before
             check(team)
     finally:
         store.close()
@@ -82,7 +83,8 @@ def check(team: ReviewCase) -> None:
             for row in standing
             if flag["id"] in row["flag_ids"] and row["decision"] in {"confirm", "dismiss"}
         ]
-        assert len(decisions) <= 1, "a flag is decided once"
+        # A flag is decided once.
+        assert len(decisions) <= 1
         if decisions:
             assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decisions[0]]
         else:
@@ -94,6 +96,8 @@ def check(team: ReviewCase) -> None:
                 if other["rule"] == flag["rule"]
                 and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
             ]
-            assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
+            # Only a newer flag, or an earlier version's decided one, supersedes while the reason holds.
+            assert instead
     own = [row["reviewer_id"] for row in standing if row["decision"] is None and row["quality"] is not None]
-    assert len(own) == len(set(own)), "one grade a reviewer"
+    # One grade a reviewer.
+    assert len(own) == len(set(own))

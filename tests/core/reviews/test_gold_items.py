@@ -90,7 +90,7 @@ def test_people_train_on_the_same_answers_at_the_same_time(case: QueueCase, gold
 @on_sqlite
 def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None:
     case.flagged(0.1)
-    with pytest.raises(BadInput, match="no matching answer has a gold label"):
+    with pytest.raises(BadInput):
         case.queue(training=True)
     for rules in ({"test_rate": 0.1, "subject": "pairs"}, {"training": True, "test_rate": 0.1}, {"test_rate": 1.0}):
         with pytest.raises(BadInput):

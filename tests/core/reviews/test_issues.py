@@ -48,7 +48,8 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     answer(case, 1, 0.2, 0.9)
     issue = save_issue(case.store, Issue(" Wrong   fees ", LOW, "Last year's table", "mara"), by=case.lead)
     assert (issue.number, issue.title, issue.owner) == (1, "Wrong fees", "Mara")
-    assert issue.where.states == ("confirmed", "open"), "a dismissed flag is no sign of the problem"
+    # A dismissed flag is no sign of the problem.
+    assert issue.where.states == ("confirmed", "open")
     before = figures(case, issue)
     assert (before.answers, before.flags["open"], before.before.n, before.after.n) == (4, 4, 6, 0)
     assert [*issue_notes(issue, before)] == [note("issue", share=before.before)]
@@ -125,16 +126,16 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_p
     issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
     for changed, words in (
         (Issue("x", RowFilter()), "needs a filter"),
-        (Issue(" ", LOW), "1 to 100 characters"),
-        (Issue("x" * 101, LOW), "1 to 100 characters"),
+        (Issue(" ", LOW), "1 to 100"),
+        (Issue("x" * 101, LOW), "1 to 100"),
     ):
         with pytest.raises(BadInput, match=words):
             save_issue(case.store, changed, by=case.lead)
-    with pytest.raises(NotFound, match="nobody is named 'Zoe'"):
+    with pytest.raises(NotFound, match="'Zoe'"):
         save_issue(case.store, replace(issue, owner="Zoe"), by=case.lead)
     today = save_issue(case.store, replace(issue, state=IssueState.FIXED), by=case.lead, now=case.now)
     assert today.fixed_day == utc_day(case.now)
-    with pytest.raises(BadInput, match="somebody else has just changed issue 1"):
+    with pytest.raises(BadInput, match="issue 1"):
         save_issue(case.store, replace(issue, title="Other"), by=case.lead)
     closed = save_issue(case.store, replace(today, state=IssueState.CLOSED), by=case.lead)
     assert closed.fixed_day == today.fixed_day
@@ -156,5 +157,5 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_p
 def test_a_reviewer_who_signed_in_may_not_open_one(case: QueueCase) -> None:
     with case.store.writing() as connection:
         person = store_reviewer(connection, "oidc", "ann@example.com")
-    with pytest.raises(NotAllowed, match="Opening and changing issues is for leads"):
+    with pytest.raises(NotAllowed, match="leads"):
         save_issue(case.store, Issue("Fees", LOW), by=person)

@@ -42,9 +42,8 @@ def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     case.undo(changed, case.mara)
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
     own_leases = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
-    assert [lease["done"] for lease in own_leases] == [False], (
-        "the place of an edited and undone review is theirs again"
-    )
+    # The place of an edited and undone review is theirs again.
+    assert [lease["done"] for lease in own_leases] == [False]
 
 
 @on_sqlite
@@ -64,7 +63,7 @@ def test_what_was_said_blind_or_last_stays(case: QueueCase) -> None:
     case.flagged(0.1, 0.2)
     case.queue(blind_judge=True, order="oldest")
     blind = case.review(case.mara, CONFIRM)
-    with pytest.raises(DecisionRefused, match="blind review cannot be edited"):
+    with pytest.raises(DecisionRefused):
         change(case, blind.review_id, case.mara, DISMISS)
     assert [line.final for line in own(case, case.mara)] == [True]
     revealed = case.reveal(blind, case.mara, DISMISS)

@@ -43,7 +43,7 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) ->
     assert (mara.others.value, mara.others.n) == (0.5, 2)  # an unsure review is not compared
     assert (mara.own.value, mara.own.n) == (0, 1)
     assert mara.tests.value is None
-    assert mara.drift.reason == "no earlier reviews to compare with"
+    assert mara.drift.value is None
     assert mara.reviews == 4
 
 
@@ -161,7 +161,7 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqli
 
 
 def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store: Store) -> None:
-    with pytest.raises(NotFound, match=r"eve@example\.org is not a person here"):
+    with pytest.raises(NotFound, match=r"eve@example\.org"):
         people_named(sqlite_store, ["eve@example.org"])
     with pytest.raises(BadInput):
         people_named(sqlite_store, [" "])
@@ -199,11 +199,12 @@ def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store: Store) -> N
 
 
 def test_a_name_that_nobody_has_is_refused_with_the_first_twenty_names(sqlite_store: Store) -> None:
-    with pytest.raises(NotFound, match="nobody is named 'Mara'; known: none yet"):
+    with pytest.raises(NotFound, match="'Mara'"):
         people_named(sqlite_store, ["Mara"], new=False)
     for number in range(21):
         ensure_reviewer(sqlite_store, "page", f"p{number:02}")
     ensure_reviewer(sqlite_store, "import", "annotator")
     for name in ("Mara", "cli:mara"):
-        with pytest.raises(NotFound, match=f"nobody is named '{name}'; known: p00, .*p19 and others$"):
+        with pytest.raises(NotFound, match=f"'{name}'.*p00, .*p19") as refused:
             people_named(sqlite_store, [name], new=False)
+        assert "p20" not in str(refused.value)

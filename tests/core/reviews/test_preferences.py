@@ -47,7 +47,8 @@ def test_sides_are_those_of_the_screen(sqlite_store: Store, order: Shown) -> Non
     pair_id = next(each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order)
     with sqlite_store.reading() as connection:
         shown = pair_texts(connection, [pair_id], mara.id)[pair_id]
-    assert (shown.left or "").startswith("left" if order is Shown.AB else "right"), "add_pairs names answer A left-…"
+    # add_pairs names answer A left-…
+    assert (shown.left or "").startswith("left" if order is Shown.AB else "right")
     assert stored_side("left", shown.shown) is (A if order is Shown.AB else B)
     sides = ["left", "right", "tie"]
     assert [shown_side(stored_side(side, order), order) for side in sides] == sides

@@ -45,7 +45,7 @@ GOOD = {
 
 @pytest.mark.parametrize("grade", ["", "q\x01", "a\nb", "\u202e", " ", "x" * 201])
 def test_a_grade_has_a_name_that_can_be_shown(grade) -> None:
-    with pytest.raises(BadInput, match="a grade must be label"):
+    with pytest.raises(BadInput):
         QueueRules("q", grades=("quality", grade))
     assert QueueRules("q", grades=("quality", "Stil und Ton")).grades == ("quality", "Stil und Ton")
 
@@ -83,7 +83,7 @@ def test_a_queue_that_todays_rules_would_refuse_is_still_read(case) -> None:
 
 @pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])
 def test_an_order_made_from_scores_in_a_blind_queue_is_explained(order: QueueOrder) -> None:
-    with pytest.raises(BadInput, match="which this queue hides: order by oldest or random") as refused:
+    with pytest.raises(BadInput, match="oldest or random") as refused:
         QueueRules(**GOOD | {"blind_judge": True, "order": order})
     assert ORDER_LABELS[order] in str(refused.value)
 
@@ -113,14 +113,16 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
     drawn = answers_in(case, "one")
     assert len(drawn) == 4
     assert set(drawn) <= set(ids)
-    assert any(id_ in ids[2:] for id_ in drawn), "also answers without a flag"
-    assert drawn == answers_in(case, "two") != answers_in(case, "other"), "the seed alone decides"
+    # Also answers without a flag.
+    assert any(id_ in ids[2:] for id_ in drawn)
+    # The seed alone decides.
+    assert drawn == answers_in(case, "two") != answers_in(case, "other")
     (row, _, _) = case.rows(QUEUE)
     assert (row["max_items"], row["drawn_from"], row["seed"]) == (4, 6, "judgeboard")
     assert all(item["sampled"] for item in case.items())
     details = next(event["details"] for event in case.rows(EVENT) if event["kind"] == "make_queue")
     assert (details["items"], details["drawn_from"], details["seed"]) == (4, 6, "judgeboard")
-    assert "4 of 6 that matched (seed 'judgeboard')" in case.progress("one").rules
+    assert any("4 of 6" in rule and "'judgeboard'" in rule for rule in case.progress("one").rules)
 
 
 @on_sqlite
@@ -136,7 +138,8 @@ def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settl
             case.review(who, Decision.CONFIRM)
     assert case.progress("q").agreed == 2
     assert case.take(case.ada) is None
-    assert case.flag_states() == ["open"], "the other queue still holds it"
+    # The other queue still holds it.
+    assert case.flag_states() == ["open"]
     case.review(case.jon, Decision.CONFIRM, "flags")
     assert case.flag_states() == ["confirmed"]
 
@@ -378,13 +381,14 @@ def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> N
         ("bad", 10, 4),
         ("good", 10, 4),
     ]
-    assert any("on which rag v1 and rag v2 differ" in rule for rule in case.progress().rules)
+    assert any("rag v1" in rule and "rag v2" in rule for rule in case.progress().rules)
     for _ in range(8):
         case.review(case.mara, label="grounded")
     with case.store.reading() as connection:
         sample = sampled_labels(connection, get_version(connection, "rag v1"))
         again = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
-    assert len(sample.response_ids) == 0, "these labels are no sample of all answers"
+    # These labels are no sample of all answers.
+    assert len(sample.response_ids) == 0
     assert sample.extras == 8
     assert set(again.labelled.tolist()) == set(drawn)
 
@@ -401,7 +405,8 @@ ASKS = {"grades": ("label", "groundedness"), "optional_grades": ("quality",)}
 def test_label_is_required_by_default_and_quality_is_optional() -> None:
     rules = QueueRules("q")
     assert (rules.grades, rules.optional_grades) == (("label", "groundedness"), ("quality",))
-    assert QueueRules("q", grades=("quality",)).optional_grades == (), "a grade is either required or optional"
+    # A grade is either required or optional.
+    assert QueueRules("q", grades=("quality",)).optional_grades == ()
 
 
 @on_sqlite
@@ -409,14 +414,15 @@ def test_a_review_without_a_required_grade_stores_and_reveals_nothing(case) -> N
     case.flagged(0.1)
     case.queue(**ASKS, blind_judge=True, order="random")
     leased = case.lease(case.mara)
-    with pytest.raises(MissingGrades, match="requires label, groundedness; missing: label"):
+    with pytest.raises(MissingGrades, match=r"missing: label$"):
         case.say(leased, case.mara, groundedness=0.0)
     for decision in (Decision.CONFIRM, Decision.DISMISS, None):
         with pytest.raises(BadInput, match="missing: label, groundedness"):
             case.say(leased, case.mara, decision, note="made up")
     assert case.reviews() == []
     decided = case.say(leased, case.mara, label=Label.HALLUCINATED, groundedness=0.0)
-    assert decided.reveal, "the same lease still takes the whole review"
+    # The same lease still takes the whole review.
+    assert decided.reveal
     assert [review["quality"] for review in case.reviews()] == [None]
 
 
