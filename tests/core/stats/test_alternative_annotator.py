@@ -71,7 +71,7 @@ def test_labels_are_tested_as_the_paper_says(seed, epsilon):
     assert [each.p for each in got.people] == pytest.approx(p, rel=1e-6)
     assert got.passed == (omega >= 0.5)
     if got.rho.low is None:  # the judge wins on every item: nothing varies
-        assert (got.rho.value, got.rho.reason) == (1.0, "no interval: all rows have the same value")
+        assert (got.rho.value, got.rho.reason.startswith("no interval")) == (1.0, True)
     else:
         assert got.rho.low < got.rho.value < got.rho.high
 
@@ -96,7 +96,7 @@ def test_items_with_one_person_and_without_a_verdict_are_left_out_and_counted():
     judge[10:14] = np.nan
     got = alternative_annotator_test(judge, people(values), 0.2)
     assert got.n == 60 - 7 - 4
-    assert got.left_out == (("items with one person only", 7), ("items without a usable verdict", 4))
+    assert [n for _, n in got.left_out] == [7, 4]
 
 
 def test_a_person_with_few_items_is_skipped_and_listed_or_tested_by_ranks():
@@ -106,7 +106,7 @@ def test_a_person_with_few_items_is_skipped_and_listed_or_tested_by_ranks():
     skipped = alternative_annotator_test(judge, people(values), 0.2)
     assert [(each.n, each.test) for each in skipped.people] == [(100, "t"), (100, "t"), (29, None)]
     assert (skipped.people[2].p, skipped.omega.n) == (None, 2)
-    assert ("people with fewer than 30 usable items", 1) in skipped.left_out
+    assert [n for _, n in skipped.left_out] == [1]
     ranked = alternative_annotator_test(judge, people(values), 0.2, small="wilcoxon")
     assert (ranked.people[2].test, ranked.omega.n) == ("Wilcoxon", 3)
     assert 0 < ranked.people[2].p < 1
@@ -116,9 +116,9 @@ def test_nobody_to_test_is_undefined_not_zero():
     judge, values = made(n=20, missing=0)
     got = alternative_annotator_test(judge, people(values), 0.2)
     assert (got.omega.value, got.rho.value, got.passed) == (None, None, None)
-    assert got.omega.reason == "nobody could be tested"
+    assert got.omega.reason
     nothing = alternative_annotator_test(np.full(40, np.nan), people(np.ones((40, 2))), 0.2)
-    assert nothing.omega.reason == "no item with a usable verdict and two people"
+    assert (nothing.omega.value, nothing.omega.reason != got.omega.reason) == (None, True)
 
 
 @pytest.mark.parametrize(("epsilon", "p"), [(0.0, 1.0), (0.1, 0.0)])
@@ -159,6 +159,6 @@ def test_the_interval_of_rho_is_that_of_resampling_whole_groups(clusters, agrees
 
 def test_epsilon_is_a_share():
     judge, values = made()
-    with pytest.raises(ValueError, match="from 0 to 1"):
+    with pytest.raises(ValueError, match="epsilon"):
         alternative_annotator_test(judge, people(values), 1.5)
     assert EPSILONS == {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}

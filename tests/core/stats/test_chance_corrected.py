@@ -24,7 +24,7 @@ from judgeboard.stats.chance_corrected import (
     set_alpha,
     span_f1,
 )
-from judgeboard.stats.estimates import t_quantile
+from judgeboard.stats.estimates import t_quantile, too_few
 from judgeboard.stats.ratings import Scale, ratings_of
 from rating_tables import made_ratings, ratings, tables
 
@@ -38,7 +38,7 @@ def test_it_equals_statsmodels_or_is_undefined(case):
     rated = ratings(table, k)
     got = fleiss(rated)
     if np.unique(rated.values).size == 1:
-        assert (got.value, got.reason) == (None, "all raters gave only one category, the same one")
+        assert (got.value, "one category" in got.reason) == (None, True)
         return
     assert got.value == pytest.approx(fleiss_kappa(rated.votes), abs=1e-9)
 
@@ -47,18 +47,20 @@ def test_items_that_more_or_fewer_rated_are_counted_out():
     table = [[0, 0, 1], [1, 1, None], [0, None, 0], [1, 0, None], [None, None, 1], [0, 0, None]]
     got = fleiss(ratings(table, 2))
     assert got.n == 4
-    assert got.left_out == (("items without exactly 2 ratings", 2),)
+    ((words, left_out),) = got.left_out
+    assert (left_out, "2" in words.split()) == (2, True)
     assert got.value == pytest.approx(fleiss(ratings([[1, 1], [0, 0], [1, 0], [0, 0]], 2)).value)
 
 
 def test_of_two_numbers_as_common_the_larger_counts():
     got = fleiss(ratings([[0, 0, 1], [1, 1, 1], [0, 1, None], [1, 1, None]], 2))
-    assert (got.n, got.left_out) == (2, (("items without exactly 3 ratings", 2),))
+    ((words, left_out),) = got.left_out
+    assert (got.n, left_out, "3" in words.split()) == (2, 2, True)
 
 
 def test_without_two_ratings_of_anything_it_is_undefined():
     got = fleiss(ratings([[0, None], [None, 1]], 2))
-    assert (got.value, got.n, got.reason) == (None, 0, "no item with two ratings")
+    assert (got.value, got.n, "two ratings" in got.reason) == (None, 0, True)
 
 
 @given(case=tables())
@@ -81,7 +83,7 @@ def test_percent_agreement_is_that_of_pairs_counted_one_by_one(case):
 
 def test_full_agreement_has_the_interval_of_a_share_on_groups():
     got = percent_agreement(ratings([[1, 1, None]] * 20, 2, groups=np.arange(20) // 2))
-    assert (got.value, got.high, got.method) == (1, 1, "Wilson on 10 evidence groups")
+    assert (got.value, got.high, {"Wilson", "10"} <= set(got.method.split())) == (1, 1, True)
     assert 0.6 < got.low < 0.8
 
 
@@ -103,7 +105,7 @@ def test_it_equals_irrcac_also_with_gaps_and_categories_that_never_occur(case):
     rated = [[each for each in row if each is not None] for row in table]
     assert got.n == sum(len(row) > 1 for row in rated)
     if not got.n:
-        assert (got.value, got.reason) == (None, "no item with two ratings")
+        assert (got.value, "two ratings" in got.reason) == (None, True)
         return
     if len(list(filter(None, rated))) == 1:
         return  # irrCAC divides by 0 there
@@ -141,16 +143,13 @@ def test_declared_categories_count_not_those_that_occur():
 
 def test_all_alike_is_one_without_an_interval_not_undefined():
     got = gwet(ratings([[0, 0, None]] * 12, 3))
-    assert (got.value, got.low, got.reason) == (1, None, "no interval: the raters never differ")
+    assert (got.value, got.low, got.reason.startswith("no interval")) == (1, None, True)
 
 
 def test_what_is_left_out_is_counted():
     got = gwet(ratings([[0, 0], [1, None], [None, None], [1, 0], [1, 1]], 2))
     assert got.n == 3
-    assert got.left_out == (
-        ("items with one rating: used only for the agreement by chance", 1),
-        ("items without a rating", 1),
-    )
+    assert [n for _, n in got.left_out] == [1, 1]
 
 
 @pytest.mark.parametrize("clusters", [None, 80])
@@ -206,7 +205,7 @@ def test_rankings_that_are_equal_agree_and_reversed_ones_disagree() -> None:
 
 
 def test_few_items_have_a_reason_in_place_of_a_value() -> None:
-    assert set_alpha([[frozenset("a"), frozenset("b")]], GROUPS[:1]).reason == "too few (n = 1, at least 10 needed)"
+    assert set_alpha([[frozenset("a"), frozenset("b")]], GROUPS[:1]).reason == too_few(1)
     assert span_f1([], GROUPS[:0]).value is None
 
 
@@ -267,13 +266,14 @@ def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered: bool) -> 
 def test_what_cannot_be_computed_says_why() -> None:
     assert fleiss_kappa(np.empty((0, 2), dtype=np.int64), alone(0)).value is None
     same = fleiss_kappa(np.array([[3, 0], [3, 0]]), alone(2))
-    assert (same.value, same.reason) == (None, "all raters gave only one category, the same one")
+    assert (same.value, "one category" in same.reason) == (None, True)
     never = fleiss_kappa(np.array([[3, 0], [0, 3]]), alone(2))
-    assert (never.value, never.low, never.reason) == (1.0, None, "no interval: the raters never differ")
-    with pytest.raises(ValueError, match="the same number of raters"):
+    assert (never.value, never.low, never.reason.startswith("no interval")) == (1.0, None, True)
+    with pytest.raises(ValueError, match="number of raters"):
         fleiss_kappa(np.array([[3, 0], [1, 1]]), alone(2))
-    assert interval_alpha(np.full((4, 2), np.nan), alone(4)).reason == "no item with two values"
-    assert interval_alpha(np.full((4, 2), 2.0), alone(4)).reason == "every value is the same"
+    without, constant = (interval_alpha(np.full((4, 2), value), alone(4)) for value in (np.nan, 2.0))
+    assert (without.value, "two values" in without.reason) == (None, True)
+    assert (constant.value, "the same" in constant.reason) == (None, True)
     equal = interval_alpha(np.array([[1.0, 1.0], [4.0, 4.0]]), alone(2))
     assert (equal.value, equal.low) == (1.0, None)
 
@@ -297,7 +297,7 @@ def test_it_equals_the_krippendorff_package_or_is_undefined(metric, case):
     pairable = rated.values[rated.per_item > 1]  # noqa: PD011 - an array of ratings
     if np.unique(pairable[~np.isnan(pairable)]).size < 2:
         assert got.value is None
-        assert got.reason in {"no item with two values", "every value is the same"}
+        assert got.reason
         return
     assert got.value == pytest.approx(by_krippendorff(rated.values, metric), abs=1e-9)
     assert got.n == len(pairable)
@@ -326,7 +326,7 @@ def test_the_worked_example_of_its_author():
     published = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
     assert {metric: round(alpha(rated, metric).value, 3) for metric in METRICS} == published
     assert alpha(rated, "nominal").n == 11
-    assert alpha(rated, "nominal").left_out == (("items with one rating", 1),)
+    assert [n for _, n in alpha(rated, "nominal").left_out] == [1]
 
 
 @pytest.mark.parametrize("metric", METRICS)

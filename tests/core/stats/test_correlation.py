@@ -108,15 +108,16 @@ def test_float_noise_makes_no_ranks():
 def test_a_constant_side_is_undefined_and_named(statistic):
     constant, other = np.full(20, 0.5), np.linspace(0, 1, 20)
     groups = grouping(None, 20)
-    assert statistic(constant, other, groups).reason == "the judge gave the same score to all answers"
-    assert statistic(other, constant, groups).reason == "people gave the same score to all answers"
+    of_judge, of_people = statistic(constant, other, groups), statistic(other, constant, groups)
+    assert (of_judge.value, of_judge.reason.startswith("the judge ")) == (None, True)
+    assert (of_people.value, of_people.reason.startswith("people ")) == (None, True)
 
 
 def test_a_perfect_line_has_no_interval():
     line = np.linspace(0, 1, 20)
     got = pearson(line, line * 0.5, grouping(None, 20))
     assert (got.value, got.low) == (1, None)
-    assert got.reason == "no interval: all points lie on one line"
+    assert got.reason.startswith("no interval")
 
 
 @pytest.mark.parametrize("statistic", PLAIN, ids=lambda statistic: statistic.__name__)
@@ -126,7 +127,7 @@ def test_no_pairs_and_one_group_are_said(statistic):
     judge, people, _ = clustered(n=40)
     got = statistic(judge, people, grouping(np.zeros(40), 40))
     assert got.value is not None
-    assert got.reason == "no interval: one evidence group only"
+    assert "one evidence group" in got.reason
 
 
 def test_the_order_of_rows_cannot_be_seen():
@@ -156,7 +157,7 @@ def test_it_equals_scipy_or_is_undefined(rows):
     got = kendall(judge, people, grouping(None, len(rows)))
     if np.ptp(judge) == 0 or np.ptp(people) == 0:
         side = "the judge" if np.ptp(judge) == 0 else "people"
-        assert (got.value, got.reason) == (None, f"{side} gave the same score to all answers")
+        assert (got.value, got.reason.startswith(side)) == (None, True)
         return
     assert got.value == pytest.approx(kendalltau(judge, people).statistic, abs=1e-9)
     assert got.n == len(rows)
@@ -189,4 +190,4 @@ def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
 
     got = kendall(judge, people, grouping(groups, 250))
     agrees_with_plain_bootstrap(got, plain, (judge, people), groups, resamples=400, extra=0.01)
-    assert got.method == "influence function on Fisher's z"
+    assert "influence function" in got.method

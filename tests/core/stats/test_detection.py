@@ -40,7 +40,7 @@ def test_the_variance_is_delongs_by_its_definition():
     better = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (score[~bad][None, :] == score[bad][:, None])
     variance = better.mean(axis=1).var(ddof=1) / bad.sum() + better.mean(axis=0).var(ddof=1) / (~bad).sum()
     got = auroc(score, bad, grouping(None, 80))
-    assert got.method == "DeLong, t on the logit"
+    assert ("DeLong" in got.method, "clustered" in got.method) == (True, False)
     on_logit = (np.log(got.high / (1 - got.high)) - np.log(got.low / (1 - got.low))) / 2
     wanted = float(t_quantile(bad.sum() - 1)) * np.sqrt(variance) / (got.value * (1 - got.value))
     assert on_logit == pytest.approx(wanted, abs=1e-6)
@@ -64,7 +64,7 @@ def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bo
     bad = rng.random(500) < 0.4 - shift / 2
     score = np.round(0.6 + shift - 0.2 * bad + rng.normal(0, 0.2, 500), 2)
     got = auroc(score, bad, grouping(ids, 500))
-    assert got.method == "DeLong, clustered (Obuchowski), t on the logit"
+    assert ("DeLong" in got.method, "clustered" in got.method) == (True, True)
     agrees_with_plain_bootstrap(got, plain, (score, bad), ids)
     alone = auroc(score, bad, grouping(None, 500))
     assert alone.value == got.value
@@ -74,14 +74,15 @@ def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bo
 def test_complete_separation_has_no_interval():
     got = auroc(np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), grouping(None, 20))
     assert (got.value, got.low) == (1, None)
-    assert got.reason == "no interval: the scores separate the classes completely"
+    assert got.reason.startswith("no interval")
 
 
 def test_a_class_in_a_single_group_has_no_interval():
     bad = np.array([True, True] + [False] * 18)
     ids = np.array([0, 0, *range(1, 19)])
     got = auroc(np.linspace(0, 1, 20), bad, grouping(ids, 20))
-    assert got.reason == "no interval: all answers of one class are in one evidence group"
+    assert (got.value is None, got.low) == (False, None)
+    assert "one evidence group" in got.reason
 
 
 def test_each_tenth_has_its_share_n_and_mean_score():
@@ -146,10 +147,10 @@ ranked_rows = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, 
 def test_scores_that_separate_the_classes_have_no_interval_and_say_so(of):
     bad = np.arange(40) < 12
     got = of(np.where(bad, 0.2, 0.8), bad, grouping(None, 40))
-    assert (got.value, got.low, got.reason) == (1, None, "no interval: the scores separate the classes completely")
+    assert (got.value, got.low, got.reason.startswith("no interval")) == (1, None, True)
 
 
 def test_equal_scores_separate_nothing():
     bad = np.arange(40) % 4 == 0
     got = auroc(np.full(40, 0.7), bad, grouping(None, 40))
-    assert (got.value, got.low, got.reason) == (0.5, None, "no interval: all scores are equal")
+    assert (got.value, got.low, got.reason.startswith("no interval")) == (0.5, None, True)

@@ -46,7 +46,7 @@ def test_kappa_has_a_word(kappa, word):
 
 
 def test_an_interval_has_a_strength_only_if_all_of_it_has_the_same() -> None:
-    assert kappa_words(Estimate(0.7, 0.62, 0.77, n=300)) == "0.70 [0.62, 0.77] (substantial)"
+    assert kappa_words(Estimate(0.7, 0.62, 0.77, n=300)).endswith(" (substantial)")
     assert kappa_words(Estimate(0.58, 0.44, 0.7, n=208)) == "0.58 [0.44, 0.70]"
     assert kappa_words(Estimate(0.7, n=12)) == "0.70"
 

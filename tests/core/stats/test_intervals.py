@@ -36,7 +36,7 @@ def test_the_error_is_that_of_leaving_out_one_group_after_the_other():
     below = np.arctanh(got.value) - np.arctanh(got.low)
     assert below == pytest.approx(t.ppf(0.975, count - 1) * error, rel=1e-6)
     assert np.arctanh(got.high) - np.arctanh(got.value) >= below - 1e-9
-    assert got.method == "jackknife on Fisher's z"
+    assert "jackknife" in got.method
 
 
 def alpha_carried_by_a_group():
@@ -76,7 +76,8 @@ def test_where_a_group_carries_the_statistic_alone_there_is_no_interval():
 
     sums = np.column_stack((*made(n=20)[0].T, np.arange(20) == 0))
     got = jackknifed(sums, defined_with_first, grouping(None, 20), 20, alike="")
-    assert (got.low, got.reason) == (None, "no interval: the figure is not available without one of the groups")
+    assert (got.value is None, got.low) == (False, None)
+    assert "groups" in got.reason
 
 
 @pytest.mark.parametrize(("sums", "reason"), [([[1.0, 1.0]] * 9, "no interval: never differ")])
@@ -88,7 +89,7 @@ def test_a_statistic_of_one_says_why_it_has_no_interval(sums, reason):
 def test_one_group_has_no_interval():
     sums, _ = made(n=9)
     got = jackknifed(sums, ratio, grouping(np.zeros(9), 9), 9, alike="")
-    assert got.reason == "no interval: one evidence group only"
+    assert (got.low, "one evidence group" in got.reason) == (None, True)
 
 
 def group_tables(cells, n_cells, ids):

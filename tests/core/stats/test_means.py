@@ -31,7 +31,7 @@ def test_intervals_from_sums_equal_scipy_on_the_values(values):
 def test_points_without_enough_answers_say_so():
     nothing, single, two = mean_interval([0, 1, 2], [0, 0.4, 1.0], [0, 0.16, 0.52])
     assert (nothing.value, nothing.n, nothing.reason) == (None, 0, "no answers")
-    assert (single.value, single.low, single.reason) == (0.4, None, "no interval: a single answer")
+    assert (single.value, single.low, "single answer" in single.reason) == (0.4, None, True)
     assert two.value == 0.5
     assert two.high - 0.5 == pytest.approx(12.7062047 * 0.1, abs=1e-6)
 
@@ -39,7 +39,7 @@ def test_points_without_enough_answers_say_so():
 def test_equal_values_are_no_certainty():
     got = of([0.1] * 1000)
     assert (got.value, got.low) == (pytest.approx(0.1), None)
-    assert got.reason == "no interval: all values are equal"
+    assert "values are equal" in got.reason
 
 
 def test_an_interval_stays_on_its_scale():

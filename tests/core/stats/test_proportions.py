@@ -27,7 +27,7 @@ def test_points_without_answers_are_undefined():
 
 
 def test_impossible_counts_are_refused():
-    with pytest.raises(ValueError, match="0 <= hits <= n"):
+    with pytest.raises(ValueError, match="hits"):
         share_intervals([5], [4])
 
 
@@ -75,7 +75,7 @@ def test_halves_count_half_and_the_method_says_so() -> None:
 
 def test_nothing_is_undefined_and_other_scores_are_refused() -> None:
     assert half_credit(np.array([]), undefined="nobody was asked").reason == "nobody was asked"
-    with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
+    with pytest.raises(ValueError, match=r"0\.5"):
         half_credit(np.array([0.25]))
     with pytest.raises(ValueError, match="missing or infinite"):
         half_credit(np.array([np.nan]))
@@ -132,7 +132,7 @@ def test_people_on_one_response_do_not_count_as_independent():
     again = anchoring(*(np.tile(each, 4) for each in (judge, blind, revealed)), responses(np.tile(ids, 4)))
     assert again.high - again.low == pytest.approx(once.high - once.low, rel=1e-6)
     assert (again.value, again.unit) == (once.value, "response")
-    assert again.method == "jackknife on the logit, half a response added either way"
+    assert "jackknife" in again.method
 
 
 def test_the_interval_is_that_of_resampling_responses(agrees_with_plain_bootstrap):
@@ -148,9 +148,9 @@ def test_the_interval_is_that_of_resampling_responses(agrees_with_plain_bootstra
 def test_where_nobody_differed_it_is_undefined():
     same = np.array([0.5, 0.1 + 0.2])
     got = anchoring(same, np.array([0.5, 0.3]), np.array([0.9, 0.3]), responses([1, 2]))
-    assert (got.value, got.n, got.reason) == (None, 0, "nobody differed from the judge")
+    assert (got.value, got.n, "differed" in got.reason) == (None, 0, True)
     nothing = anchoring(np.empty(0), np.empty(0), np.empty(0), responses(np.empty(0)))
-    assert nothing.reason == "no grades before and after"
+    assert (nothing.value, nothing.reason != got.reason) == (None, True)
 
 
 def test_rows_that_agreed_before_are_left_out_of_n():
@@ -158,7 +158,7 @@ def test_rows_that_agreed_before_are_left_out_of_n():
         np.array([1.0, 1.0, 0.5]), np.array([0.0, 0.5, 0.5]), np.array([1.0, 0.5, 0.5]), responses([1, 2, 3])
     )
     assert (got.value, got.n) == (0.8, 2)
-    assert got.left_out == (("agreed with the judge before seeing it", 1),)
+    assert [n for _, n in got.left_out] == [1]
 
 
 @pytest.mark.parametrize(("taken", "value"), [(0, 0.0), (1, 1.0)])
@@ -181,4 +181,4 @@ def test_people_who_move_away_from_the_judge_or_beyond_it_are_outside_of_zero_to
 
 def test_one_response_has_no_interval():
     one = anchoring(np.ones(2), np.zeros(2), np.array([0.0, 1.0]), responses([5, 5]))
-    assert (one.value, one.low, one.reason) == (0.5, None, "no interval: one response only")
+    assert (one.value, one.low, "one response" in one.reason) == (0.5, None, True)

@@ -301,7 +301,8 @@ def test_a_stratum_without_a_bad_answer_still_adds_to_the_width() -> None:
 def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
     assert rogan_gladen(5, 10, JudgeErrors(10, 5, 10, 5)).reason == NO_BETTER_THAN_CHANCE
     for errors, kind in ((JudgeErrors(0, 0, 10, 5), "bad"), (JudgeErrors(10, 5, 0, 0), "good")):
-        assert rogan_gladen(5, 10, errors).reason == f"no label for the judge's errors says {kind}"
+        share = rogan_gladen(5, 10, errors)
+        assert (share.value, share.reason.endswith(f" {kind}")) == (None, True)
 
 
 @st.composite
@@ -394,7 +395,7 @@ def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_cal
     kappa = weighted_agreement(population, labels, np.arange(12) % 2 == 0)["kappa"]
     for estimate in (predicted_mean(population, labels, share=False), kappa):
         assert estimate.value is not None
-        assert estimate.reason == "no interval: all labelled answers are in one evidence group"
+        assert (estimate.low, "one evidence group" in (estimate.reason or "")) == (None, True)
 
 
 def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() -> None:
@@ -404,7 +405,7 @@ def test_few_labels_that_show_no_missed_answer_give_no_interval_from_0_to_1() ->
         (~flagged).astype(int), flagged.astype(float), np.arange(2000), 2, labelled, bad[labelled].astype(float)
     )
     recall = weighted_agreement(*sums, flagged[labelled].astype(float))["sensitivity"]
-    assert (recall.value, recall.low, recall.reason) == (1.0, None, "no interval: these labels do not narrow it down")
+    assert (recall.value, recall.low, (recall.reason or "").startswith("no interval")) == (1.0, None, True)
 
 
 @pytest.mark.shared
@@ -527,7 +528,7 @@ def test_the_judge_alone_has_the_interval_of_chance() -> None:
     assert these.low == these.value == these.high
     few = alone(verdicts[:5], np.arange(5))
     assert (few.low, few.value) == (None, pytest.approx(verdicts[:5].mean()))
-    assert (few.low, few.reason) == (None, "no interval: fewer than 10 evidence groups")
+    assert (few.low, "10 evidence groups" in (few.reason or "")) == (None, True)
 
 
 def test_the_interval_of_the_judge_alone_holds_its_share_of_the_app() -> None:

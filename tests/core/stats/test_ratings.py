@@ -42,7 +42,7 @@ def test_no_ratings_are_an_empty_matrix():
 
 
 def test_two_ratings_of_one_item_by_one_rater_are_refused():
-    with pytest.raises(ValueError, match="two ratings of one item"):
+    with pytest.raises(ValueError, match="two ratings"):
         ratings_of(np.array([1, 1]), np.array(["a", "a"]), np.array([1, 2]), QUALITY)
 
 
@@ -111,12 +111,12 @@ def test_labels_are_given_back_as_they_came():
 
 
 def test_a_person_counts_once_per_response():
-    with pytest.raises(ValueError, match="two reviews of one response"):
+    with pytest.raises(ValueError, match="two reviews"):
         one_value_per_response(np.array([1, 1]), np.array([5, 5]), np.array([1, 2]), "quality")
 
 
 def test_a_missing_grade_is_refused_not_averaged():
-    with pytest.raises(ValueError, match="must be left out"):
+    with pytest.raises(ValueError, match="left out"):
         one_value_per_response(np.array([1, 2]), np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
 
 

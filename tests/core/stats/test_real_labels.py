@@ -67,7 +67,7 @@ def test_the_seven_detectors_come_out_as_in_scikit_learn_and_scipy(ragtruth):
         )
         given = ~np.isnan(scores)
         if not given.any():
-            assert got.auroc.reason == "the judge gives no score"
+            assert (got.auroc.value, "no score" in got.auroc.reason) == (None, True)
             continue
         expected = metrics.roc_auc_score(people[given] == "hallucinated", -scores[given])
         assert got.auroc.value == pytest.approx(expected, abs=1e-9)

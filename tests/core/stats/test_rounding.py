@@ -27,5 +27,6 @@ def test_a_change_is_rounded_alike_in_both_directions() -> None:
 
 
 def test_what_was_not_measured_keeps_its_reason() -> None:
-    (row,) = Table.of([("tone", Estimate(None, None, None, 0, reason="no case was scored"))], DIMENSION_COLUMNS).rows
-    assert row[2] == "no case was scored"
+    reason = "no case was scored"
+    (row,) = Table.of([("tone", Estimate(None, None, None, 0, reason=reason))], DIMENSION_COLUMNS).rows
+    assert row[2] == reason
