@@ -159,10 +159,10 @@ def test_kappa_over_time_stands_beside_agreement_where_a_week_has_enough_answers
     first, second, third = details(log).over_time
     # 4 bad answers.
     assert (third.kappa.value is None, third.kappa.low, third.kappa.high) == (False, None, None)
-    assert third.kappa.reason.startswith("no interval: people found fewer than 5 bad ")
+    assert third.kappa.reason.startswith("no interval")
     assert (first.estimate.value, first.kappa.value) == (0.75, 0.5)
     assert first.kappa.low < 0.5 < first.kappa.high
-    assert (second.kappa.value, second.kappa.reason) == (None, "too few (n = 9, at least 10 needed)")
+    assert (second.kappa.value, "n = 9," in second.kappa.reason) == (None, True)
     assert second.estimate.value is not None
 
 

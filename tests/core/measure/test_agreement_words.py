@@ -19,7 +19,7 @@ def test_a_headline_per_grade(sqlite_log: GradedLog) -> None:
     with sqlite_log.store.reading() as connection:
         label, groundedness, quality = every_judge(connection)
     assert [each.headline.code for each in (label, groundedness, quality)] == ["labels", "scores", "levels"]
-    assert {each.headline.values["on"] for each in (label, groundedness, quality)} == {"all 20 judged answers"}
+    assert {each.answers for each in (label, groundedness, quality)} == {20}
     assert label.headline.values["missed"].value == 0
     assert groundedness.headline.values["rank"].value == 1
     assert round(quality.headline.values["kappa"].value, 2) == 0.61

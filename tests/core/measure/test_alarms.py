@@ -15,18 +15,21 @@ from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
 from judgeboard.cli.app import run
-from judgeboard.domain import Role, Status
+from judgeboard.domain import MODEL_CHANGED, Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
+from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.corrected_trend import corrected_trend
+from judgeboard.measure.notes import Note
 from judgeboard.measure.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.sample import answers_of
+from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.measure.window_comparison import compare_windows
 from judgeboard.reports.trends import corrected_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
+from judgeboard.store.alerts import Alarm
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
@@ -39,6 +42,16 @@ from judgeboard.text import utc_day
 MONDAY = 20_003  # 2024-10-07
 WEEKLY = 40
 LATER = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def numbers_in(words: object) -> tuple[int, ...]:
+    """The whole numbers of a text: 40, 31 and 49 of "40 points [31, 49]"."""
+    return tuple(map(int, re.findall(r"\d+", str(words))))
+
+
+def size_of(alarm: Alarm) -> tuple[int, ...]:
+    """By how many points a share changed, with the interval."""
+    return numbers_in(alarm.explanation)[:3]
 
 
 def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: int = MONDAY, labelled: int = WEEKLY):
@@ -76,13 +89,14 @@ def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -
     with seen.reading() as connection:
         trend = corrected_trend(connection, now=LATER)
         windows = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
-    assert "30 of the 160 answers are hidden" in trend.changes.sentence
-    told = "\n".join(corrected_lines(trend))
-    assert "random_share" not in told
-    assert "All answers: 4 weeks without a point, because answers are hidden from you." in told
-    first, *others = windows.lines(("bad_before", "bad_since", "change", "detectable"))
-    assert "30 of the 160 answers are hidden" in first
-    assert not any("not available" in line or "no label that counts" in line for line in others)
+    for headline in (trend.changes.headline, windows.headline):
+        assert headline.code == "hidden"
+        assert {"30", "160"} <= set(headline.text.split())
+    (panel,) = trend.panels
+    assert (panel.points, panel.waiting) == ((), 4)
+    assert "random_share" not in "\n".join(corrected_lines(trend))
+    assert windows.figure("change").value is None
+    assert "hidden" in (windows.figure("change").reason or "")
     with store.reading() as connection:
         assert "hidden" not in "\n".join(corrected_lines(corrected_trend(connection, now=LATER)))
 
@@ -94,7 +108,8 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
         log.version(), {one: {"label": GOOD, "model_reported": "m-1"}, other: {"label": GOOD, "model_reported": "m-2"}}
     )
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
-    assert alarm_sentence(alarm).endswith("changed: rag v1 from m-1 to m-2.")
+    assert alarm.measure == MODEL_CHANGED
+    assert all(name in alarm.direction for name in ("rag v1", "m-1", "m-2"))
 
 
 @on_sqlite
@@ -104,7 +119,7 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
     (alarm,) = result.alarms
     assert (alarm.query_type, alarm.direction, alarm.from_day) == ("All answers", "rose", MONDAY + 28)
     assert (alarm.rate_before, alarm.rate_after) == (pytest.approx(0.1), pytest.approx(0.5))
-    assert "40 points [31, 49]" in alarm_sentence(alarm)
+    assert size_of(alarm) == (40, 31, 49)
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
@@ -160,19 +175,20 @@ def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> 
 
 @on_sqlite
 def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
-    def plan_words(*conditions: str) -> list[str]:
+    def over_a_change(*conditions: str) -> list[Note]:
         with risen.reading() as connection:
             versions = plan_versions(connection)
             (plan,) = plan_labels(
                 connection, 0.9, versions=versions, where=parse_where(conditions) if conditions else None
             )
-        return [each.text for each in plan.caveats]
+        return [each for each in plan.caveats if each.code == "plan_over_a_change"]
 
+    since = "from=2024-11-04"
     watch(risen, by="test", now=LATER)
-    change, *_ = plan_words()
-    assert change.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from ")
-    assert "`judgeboard labels plan --for rate --reach 0.9 --where from=2024-11-04`" in change
-    assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
+    (caveat,) = over_a_change()
+    assert "Alarm 1" in caveat.values["change"]
+    assert caveat.values["command"].endswith(f" --reach 0.9 --where {since}")
+    assert over_a_change(since) == []
 
 
 @on_sqlite
@@ -191,7 +207,7 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
         trend = corrected_trend(connection, now=LATER)
     ((rates,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert rates.have_moved
-    assert "40 points [32, 47]" in alarm_sentence(alarm)
+    assert size_of(alarm) == (40, 32, 47)
     assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == ["judge_errs_differently"]
     assert trend.changes.figure("specificity_before").value == 1
     assert trend.changes.figure("specificity_since").value == pytest.approx(0.5556, abs=1e-4)
@@ -215,7 +231,6 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
     assert [each.code for each in changes.caveats if each.code.startswith("judge_")] == ["judge_errs_alike"]
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
     assert alarm.direction == "fell"
-    assert "not shown to err differently" in (alarm.explanation or "")
 
 
 @on_sqlite
@@ -229,7 +244,7 @@ def test_a_judge_that_fails_more_often_raises_an_alarm_without_any_label(store: 
         log.say_all(version, failed, status=Status.UNPARSABLE)
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     assert (alarm.measure, alarm.direction, alarm.rate_before) == ("unusable", "rose", 0)
-    assert "30 points [24, 37]" in alarm_sentence(alarm)
+    assert size_of(alarm) == (30, 24, 37)
 
 
 @on_sqlite
@@ -275,7 +290,7 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
     with risen.writing() as connection:
         reviewer = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
         lead = store_reviewer(connection, "oidc", "bob@example.org", role=Role.LEAD)
-    with pytest.raises(NotAllowed, match="Acknowledging alarms is for leads"):
+    with pytest.raises(NotAllowed):
         acknowledge(risen, alarm.id, "why", by=reviewer)
     for note in ("", "  ", "x" * 3_000, "\0"):
         with pytest.raises(BadInput, match="note"):
@@ -283,7 +298,7 @@ def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
     with pytest.raises(NotFound, match="no alarm 99"):
         acknowledge(risen, 99, "why", by=lead)
     acknowledge(risen, alarm.id, "why", by=lead)
-    with pytest.raises(BadInput, match=r"bob@example\.org has already acknowledged"):
+    with pytest.raises(BadInput, match=r"bob@example\.org"):
         acknowledge(risen, alarm.id, "why", by=lead)
 
 
@@ -350,14 +365,15 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
         comparison = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 62))
         assert comparison.slices == []
         assert comparison.figure("change").value == pytest.approx(0.4)
-        assert (comparison.headline.code, comparison.headline.values["size"]) == ("windows_rose", "40 points [31, 49]")
+        assert comparison.headline.code == "windows_rose"
+        assert numbers_in(comparison.headline.values["size"]) == (40, 31, 49)
         same = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27))
         assert (same.headline.code, same.headline.values["size"]) == ("no_change", "14 points")
         empty = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 700, MONDAY + 707))
         assert empty.headline.code == "windows_unknown"
-        with pytest.raises(BadInput, match="ends before it begins"):
+        with pytest.raises(BadInput, match=r"14 Oct 2024 .*7 Oct"):
             compare_windows(connection, (MONDAY + 7, MONDAY), (MONDAY + 14, MONDAY + 27))
-        with pytest.raises(BadInput, match="after the end of the first"):
+        with pytest.raises(BadInput, match="second window"):
             compare_windows(connection, (MONDAY, MONDAY + 14), (MONDAY + 14, MONDAY + 27))
 
 
@@ -392,7 +408,7 @@ def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store
     fill(GradedLog(sqlite_store), [0.5] * 4 + [0.1] * 4)
     with sqlite_store.reading() as connection:
         headline = compare_windows(connection, (MONDAY, MONDAY + 27), (MONDAY + 28, MONDAY + 55)).headline
-    assert (headline.code, headline.values["size"]) == ("windows_fell", "40 points [30, 50]")
+    assert (headline.code, numbers_in(headline.values["size"])) == ("windows_fell", (40, 30, 50))
 
 
 @on_sqlite
@@ -535,28 +551,23 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
     # First look at the answers.
-    assert err.startswith("next: judgeboard trends --corrected --db ")
+    assert err.startswith("next: ")
+    assert shlex.split(err)[2:4] == ["trends", "--corrected"]
     (printed,) = re.findall(r"acknowledge it: `judgeboard (.*)`", out)
-    assert "New alarm 1: The share of bad answers rose about 4 Nov 2024" in out
+    assert "New alarm 1:" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
-    (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
-    assert row.endswith(" points 1 (rose)")
-    assert "All answers judge's share of bad answers minus the corrected share 9 11 points –" in rows
+    assert [row.endswith("1 (rose)") for row in rows if row.startswith(ALL_ANSWERS)] == [True, False, False]
     assert run(["trends", "watch", *db]) == 0
     again = capsys.readouterr().out
-    assert again.startswith("Alarm 1 is open: The share")
+    assert "New alarm" not in again
+    assert again.startswith("Alarm 1 ")
     # An open alarm is acknowledged in a later run, too.
     assert f"acknowledge it: `judgeboard {printed}`" in again
     assert run(["trends", *db]) == 0
-    alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
-    assert alarm.startswith("Alarm 1 is open: The share of bad answers rose about 4 Nov 2024, from 10 %")
-    assert by_labels.startswith(
-        "This is the share of bad answers by the judge's verdicts, corrected by labels of people."
-    )
+    alarm, _, uncorrected, *_ = capsys.readouterr().out.splitlines()
     # The alarm comes before what the judge's own scores show.
+    assert alarm.startswith("Alarm 1 ")
     assert "groundedness" in uncorrected
-    assert run(["trends", "--corrected", *db]) == 0
-    assert capsys.readouterr().out.startswith("The share of bad answers rose about 4 Nov 2024, from 10 % [")
     windows = ["--before", "2024-10-07..2024-11-03", "--after", "2024-11-04..2024-12-08"]
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
     (change,) = (row for row in json.loads(capsys.readouterr().out)["rows"] if row["figure"] == "change")
@@ -564,7 +575,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
     # The printed command works as it is.
     assert run(shlex.split(printed)) == 0
-    assert "Alarm 1 is acknowledged" in capsys.readouterr().out
+    capsys.readouterr()
     assert run(["trends", "watch", "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["alarms"] == []
     assert run(["trends", "--before", "2024-10-07..2024-11-03", *db]) == 2

@@ -43,13 +43,13 @@ def test_the_command_lists_50_and_with_full_all(crowd: GradedLog, capsys: pytest
     words = ["agreement", "--of", "people", "--db", address(crowd.store)]
     assert run(words) == 0
     printed = capsys.readouterr().out
-    assert "50 of 66 lines are listed: those with the most items. To list all, add --full." in printed
-    assert "All lines: lowest " in printed
+    (shortened_line,) = (line for line in printed.splitlines() if "--full" in line)
+    assert {"50", "66"} <= set(shortened_line.split())
     pairs = [f"person {a:02} / person {b:02}" for a, b in combinations(range(12), 2)]
     assert sum(pair in printed for pair in pairs) == 50
     assert run([*words, "--full"]) == 0
     printed = capsys.readouterr().out
-    assert "lines are listed" not in printed
+    assert "--full" not in printed
     assert sum(pair in printed for pair in pairs) == 66
     for more, listed in (([], 50), (["--full"], 66)):
         assert run([*words, "--json", *more]) == 0

@@ -76,7 +76,7 @@ def test_what_a_lead_settled_is_gold_and_no_persons_voice(log: GradedLog) -> Non
     assert gold.statistics["agreement"].value == pytest.approx(11 / 12)  # the first answer was settled otherwise
     assert majority.statistics["agreement"].value == 1  # lena's word decides the two that split
     assert each_one.n == 26
-    assert gold.about.people == "gold label, else majority of people"
+    assert "gold label" in gold.about.people
 
 
 @on_sqlite
@@ -151,10 +151,10 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
-    with pytest.raises(NotFound, match=r"people graded; .*: `judgeboard labels rate`$"):
+    with pytest.raises(NotFound, match=r"`judgeboard labels rate`$"):
         measure(log)
     log.review_all(ids, quality=2)
-    with pytest.raises(NotFound, match=r"People gave quality, the judge gave label\."):
+    with pytest.raises(NotFound, match=r"quality, .*label"):
         measure(log)
 
 
@@ -176,7 +176,7 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
     assert (result.n, result.about.grade, result.statistics["weighted_kappa"].value) == (12, "style", 1)
     assert result.confusion is not None
     assert result.confusion.categories == tuple("12345")  # declared ones, also where nobody gave a 5
-    with pytest.raises(NotFound, match=r"there is no grade 'stile'; known grades: label, .*style"):
+    with pytest.raises(NotFound, match=r"'stile'.*style"):
         measure(log, grade="stile")
 
 

@@ -85,7 +85,7 @@ def test_consistent_verdicts_have_no_pull_and_say_so(sqlite_store: Store) -> Non
 def test_only_ties_leave_the_first_place_unmeasured(sqlite_store: Store) -> None:
     version = record(sqlite_store, add_pairs(sqlite_store, 2), {"ab": "tt", "ba": "tt"})
     share = figures(sqlite_store, version).figure("first_position")
-    assert (share.value, share.reason) == (None, "all usable verdicts in both orders are ties")
+    assert (share.value, "ties" in (share.reason or "")) == (None, True)
 
 
 def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: Store) -> None:
@@ -94,7 +94,7 @@ def test_of_a_judge_asked_in_one_order_the_verdict_is_that_orders(sqlite_store: 
     assert counts(group, "wins_a", "wins_b", "ties", "unmeasured", "both_usable") == (1, 1, 1, 1, 0)
     assert is_one_order(group)
     for statistic in (group.figure("self_consistency"), group.figure("first_position")):
-        assert (statistic.value, statistic.reason) == (None, "not measured (one order)")
+        assert (statistic.value, "one order" in (statistic.reason or "")) == (None, True)
 
 
 def test_each_pair_may_have_its_own_one_order(sqlite_store: Store) -> None:
@@ -319,7 +319,7 @@ def test_models_are_ranked_without_a_judge_and_the_ranking_of_a_judge_is_compare
         ids += add_pairs(store, 1, first=number, model_a=first, model_b=second)
         people_say(store, ids[-1], *("aab" if first < second else "bba"))
     by_people, by_votes = measure_pairs(store, None).rankings
-    with pytest.raises(NotFound, match="for the aspect 'style' only with --judge-version"):
+    with pytest.raises(NotFound, match=r"'style' .*--judge-version"):
         measure_pairs(store, None, aspects=["style"])
     assert [(each.about.people, each.about.counts) for each in (by_people, by_votes)] == [
         ("people", {"pairs": 6, "left_out": 0}),

@@ -18,7 +18,7 @@ from judgeboard.measure.agreement_result import AgreementResult, shown_statistic
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.result import Row
 from judgeboard.reports.stats import stats
-from judgeboard.stats.estimates import complement, number_words, percent_words, two_decimals
+from judgeboard.stats.estimates import complement, two_decimals
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.opening import open_store
@@ -214,11 +214,12 @@ def test_a_judge_of_every_answer_hides_none_of_the_seven(ragtruth_file: Path, tm
 
 def test_the_page_says_it_in_a_sentence(ragtruth: Store, table: list[AgreementResult]) -> None:
     row = rows_of(table, "approach_1_modernbert", "label")[None]
-    assert row.headline.values["on"] == "all 1,344 judged answers"
+    assert (row.headline.code, " 1,344 " in row.headline.values["on"]) == ("labels", True)
     for name, each in (("kappa", row.statistics["kappa"]), ("missed", complement(row.statistics["sensitivity"]))):
         assert Row.of(name, None, row.headline.values[name]) == Row.of(name, None, each)
-    kappa, missed = number_words(row.statistics["kappa"]), percent_words(complement(row.statistics["sensitivity"]))
-    assert (kappa, missed) == ("0.56 [0.51, 0.61]", "24 % [20, 28]")
+    kappa, missed = row.statistics["kappa"], complement(row.statistics["sensitivity"])
+    shown = [round(each or 0, 2) for of in (kappa, missed) for each in (of.value, of.low, of.high)]
+    assert shown == [0.56, 0.51, 0.61, 0.24, 0.2, 0.28]
     with ragtruth.reading() as connection:
         version = next(each for each in list_versions(connection) if each.title == row.title)
         source = PairSource(connection)

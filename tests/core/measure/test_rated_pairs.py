@@ -13,6 +13,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import LogSummary, log_summary
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, InconsistentAs, UnusableAs
+from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
@@ -76,7 +77,7 @@ def test_the_first_sentence_says_how_often_the_judge_changes_its_preference(rate
         assert (changed.value, changed.n) == (pytest.approx(1 / 11), 11)
         (part,) = result.slices
         assert result.figure("changed_with_order", part).value == changed.value
-        assert "Preference changed with the order" in report_page([result], log_of(rated, result))
+        assert STATISTICS["changed_with_order"].name in report_page([result], log_of(rated, result))
 
 
 @on_sqlite
@@ -189,7 +190,7 @@ def test_both_orders_are_what_a_judge_says_twice_of_a_pair(store: Store) -> None
     result = measure(store, of="repeats")
     assert (result.n, result.about.left_out) == (11, {"incomplete": 1})
     assert result.statistics["self_consistency"].value == pytest.approx(10 / 11)
-    assert [each.slices for each in result.parts] == [["A shown first / B shown first"]]
+    assert [len(each.slices) for each in result.parts] == [1]
     record(store, pairs, {"ab": "a" * 12}, name="once")
     with pytest.raises(NotFound, match="one order only"):
         measure(store, of="repeats", judge_versions=["once"])
@@ -201,7 +202,7 @@ def test_an_aspect_must_be_named_where_there_are_several_and_none_is_overall(sto
     people_say_of_aspects(store, pair, depth=Preference.A, style=Preference.B)
     with pytest.raises(BadInput, match="--aspect: depth, style"):
         measure(store, of="people")
-    with pytest.raises(NotFound, match="there is no review of the aspect 'sense'; known aspects: depth, style"):
+    with pytest.raises(NotFound, match=r"'sense'.*depth, style"):
         measure(store, of="people", aspect="sense")
 
 

@@ -77,9 +77,9 @@ def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
 
 
 def test_what_names_no_raters_is_refused() -> None:
-    with pytest.raises(BadInput, match="raters must be one of"):
+    with pytest.raises(BadInput, match=r"^raters "):
         Cell("label", 1, 2, "crowd")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="slices must be by query_type"):
+    with pytest.raises(BadInput, match=r"^slices .*'colour'"):
         Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]
 
 

@@ -1,6 +1,7 @@
 """How many of all answers are bad: worked examples on RAGTruth by the command, and logs made by hand."""
 
 import json
+import shlex
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
@@ -232,7 +233,7 @@ def test_labels_of_flagged_answers_alone_give_bounds_and_say_what_to_label(log: 
     assert 0 < low < 0.15
     assert 0.9 < high < 1
     assert result.to_label is not None
-    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 30)
+    assert result.to_label.answers == 30
     assert (result.headline.code, result.headline.values["low"], result.headline.values["high"]) == (
         "rate_bounds",
         low,
@@ -272,10 +273,8 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     assert f" {percent(low)[:-2]} to 100 % " in row
     label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
     precision = measure_rate(log.store, target="these").figure("precision")
-    assert (precision.value, precision.reason) == (
-        pytest.approx(110 / 120),
-        "no interval: all 120 answers that the judge calls bad are labelled, so the value is exact",
-    )
+    assert (precision.value, precision.low, precision.high) == (pytest.approx(110 / 120), None, None)
+    assert "exact" in (precision.reason or "")
 
 
 @on_sqlite
@@ -307,7 +306,7 @@ def test_labels_of_chosen_answers_alone_give_bounds_and_the_command_that_draws_a
     quality = measure_rate(log.store, grade="quality")
     assert quality.headline.code == "mean_unknown"
     assert quality.to_label is not None
-    assert quality.to_label.command.endswith("--plan rate --n 40 --grades quality")
+    assert shlex.split(quality.to_label.command)[-4:] == ["--n", "40", "--grades", "quality"]
 
 
 @on_sqlite
@@ -394,7 +393,8 @@ def test_chosen_labels_have_no_interval(log: GradedLog, judged: list[int]) -> No
     assert measure_rate(log.store).figure("labels_alone").low is not None
     label(log, judged[:5], judged[:5])
     alone = measure_rate(log.store).figure("labels_alone")
-    assert (alone.value, alone.low, alone.reason) == (9 / 25, None, "no interval: the labels are no random sample")
+    assert (alone.value, alone.low, alone.high) == (9 / 25, None, None)
+    assert "random sample" in (alone.reason or "")
 
 
 @on_sqlite
@@ -506,7 +506,7 @@ def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     result = measure_rate(log.store)
     assert result.share.value is None
     assert result.to_label is not None
-    assert "logged or judged after the sample was drawn" in result.to_label.words
+    assert result.to_label.answers == 40  # later ones
     label(log, later[:6], later[:6])  # chosen ones
     flag(log, [*few, *later[10:]])
     label(log, [*few, *later[10:]], later[10:25])
@@ -530,7 +530,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     result = measure_rate(log.store)
     assert result.share.value is None
     assert result.to_label is not None
-    assert "logged or judged after the sample was drawn" in result.to_label.words
+    assert result.to_label.answers == 40  # those that were judged later
     assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
 
 
@@ -621,7 +621,7 @@ def test_labels_of_flagged_answers_by_lot_do_not_speak_for_the_others(log: Grade
     result = measure_rate(log.store)
     assert result.share.value is None
     assert result.to_label is not None
-    assert (result.to_label.words, result.to_label.answers) == ("answers that no rule flagged", 20)
+    assert result.to_label.answers == 20
 
 
 @on_sqlite
@@ -661,10 +661,8 @@ def test_too_few_groups_and_no_labels_are_said(log: GradedLog, judged: list[int]
     flag(log, judged[:5])
     label(log, judged[:5])
     result = measure_rate(log.store)
-    assert (result.share.value, result.share.reason) == (
-        None,
-        "the labels cover only 5 evidence groups, and at least 10 are needed",
-    )
+    assert result.share.value is None
+    assert {"5", "10"} <= set((result.share.reason or "").split())
     of_these = measure_rate(log.store, target="these")
     assert {each.figure(name).value for each in (result, of_these) for name in OF_JUDGE} == {None}
 
@@ -842,9 +840,9 @@ def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> 
     everything = parse_where(["source=log"])
     assert measure_rate(log.store, where=nothing, labels_from=everything).share.reason == "no answers"
     log.say_all(log.version(), judged, label=BAD)
-    reason = measure_rate(log.store, labels_from=everything).share.reason
-    assert reason is not None
-    assert "the judge calls all answers from elsewhere bad" in reason
+    share = measure_rate(log.store, labels_from=everything).share
+    assert (share.value, share.n) == (None, 40)
+    assert "one kind" in (share.reason or "")
 
 
 @on_sqlite
@@ -863,8 +861,8 @@ def test_labels_from_elsewhere_that_the_verdict_chose_correct_nothing(log: Grade
     elsewhere = parse_where(["source=log"])
     label(log, [*judged[::4], *judged[1:4]], [*judged[:20:4], judged[1]])  # all that the judge calls bad, and three
     chosen = measure_rate(log.store, labels_from=elsewhere)
-    assert chosen.share.value is None
-    assert "the judge's verdict changed the chance to get a label" in (chosen.share.reason or "")
+    assert (chosen.share.value, chosen.share.n) == (None, 13)
+    assert "random sample" in (chosen.share.reason or "")
     label(log, [each for each in judged if each not in {*judged[::4], *judged[1:4]}], judged[5:8])
     assert measure_rate(log.store, labels_from=elsewhere).share.value is not None
 
@@ -906,5 +904,5 @@ def test_a_rate_of_some_days_names_them(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20, day=3)
     log.say_all(version, ids, label=GOOD)
     log.review_all(ids, label=GOOD)
-    sentence = measure_rate(log.store, where=parse_where(["from=1970-01-01"])).sentence
-    assert "of the answers from 1 Jan 1970 are bad" in sentence
+    headline = measure_rate(log.store, where=parse_where(["from=1970-01-01"])).headline
+    assert "1 Jan 1970" in headline.values["answers"]

@@ -158,7 +158,7 @@ def test_under_ten_pairs_is_too_few(log: GradedLog) -> None:
     row = row_of(log, version, "label")
     assert row.n == 9
     assert row.statistics["kappa"].value is None
-    assert row.statistics["kappa"].reason == "too few (n = 9, at least 10 needed)"
+    assert "n = 9," in (row.statistics["kappa"].reason or "")
 
 
 @on_sqlite

@@ -68,14 +68,15 @@ def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..
         assert result.statistics["pearson"].value == pytest.approx(np.corrcoef(scores, mean)[0, 1])
         apart = result.statistics["mean_absolute_difference"]
         if name == "shares":
-            assert (apart.value, apart.reason) == (None, "scores on different scales")
+            assert (apart.value, "different scales" in (apart.reason or "")) == (None, True)
         else:
             assert apart.value == pytest.approx(np.abs(scores - mean).mean())
     judges = measured(of="judges", grade="coherence")
-    assert judges.statistics["alpha"].reason == "scores on different scales"
+    assert "different scales" in (judges.statistics["alpha"].reason or "")
     (pairs,) = judges.parts
-    assert pairs.figure("pearson", "whole v1 / shares v1").value == pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])
-    with pytest.raises(BadInput, match="shares v1 and people score coherence on different scales"):
+    of_both = [row.value for row in pairs.rows if row.figure == "pearson" and row.slice == "whole v1 / shares v1"]
+    assert of_both == [pytest.approx(np.corrcoef(SHARES, WHOLE)[0, 1])]
+    with pytest.raises(BadInput, match=r"shares v1 .*coherence"):
         measured(judge_versions=["shares"], grade="coherence", epsilon=0.2)
 
 
@@ -123,7 +124,7 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
     assert pairs is not None
     assert pairs.figure("agreement", "p0 / p1").value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
     assert measured(grade="support", human="each").n == 3 * N
-    with pytest.raises(BadInput, match="classes of support have no mean"):
+    with pytest.raises(BadInput, match=r"support .*--human majority"):
         measured(grade="support", human="mean")
 
 

@@ -213,9 +213,9 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
     assert int((pairs.judge == pairs.scale.bad).sum()) == low_side == low + before.flags
     assert after.cuts.words == "0.5 (sql: 0.62)"
     assert all_types.change.flags == before.flags - low
-    with log.store.writing() as connection, pytest.raises(BadInput, match="no answer has the query type 'other'"):
+    with log.store.writing() as connection, pytest.raises(BadInput, match="'other'"):
         set_setting(connection, "low_groundedness_by_type", ["other=0.5"], "test")
-    with log.store.writing() as connection, pytest.raises(BadInput, match="such as 'QA=0\\.3', not 'sql'"):
+    with log.store.writing() as connection, pytest.raises(BadInput, match="not 'sql'"):
         set_setting(connection, "low_groundedness_by_type", ["sql"], "test")
 
 
@@ -250,7 +250,7 @@ def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: Gra
     assert [each.next[0].code for each in (all_but_all, surest)] == ["log_more_of", "log_more_of"]
     assert almost_none.figure("low_groundedness", CHOSEN).value is not None
     assert (least_sure.figure("no_review").value or 0) > 80
-    with pytest.raises(BadInput, match="at most 1,000,000, not 1e\\+300"):
+    with pytest.raises(BadInput, match="1,000,000, not 1e\\+300"):
         Goal("cost", 1e300)
     only = np.flatnonzero(~sample.labels.choosing & sample.labels.bad)[:1]
     (chosen,) = threshold_result(replace(sample, labels=sample.labels.at(only)), Goal("cost", 5))
@@ -387,7 +387,7 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
         result = measure_threshold(connection, Goal("cost", 5))
     rate = measure_rate(log.store)
     other, held_out, in_force = thresholds_table(result, "recall").rows
-    assert (other[1], held_out[1], in_force[1]) == ("not shown to be cheaper", "in force", "in force")
+    assert (other[1] == held_out[1], held_out[1], in_force[1]) == (False, "in force", "in force")
     assert (other[2] == held_out[2], in_force[2]) == (True, f"all labels: {result[0].about.counts['labels']:,}")
     assert in_force[-2:] == tuple(rate.figure(each) for each in ("sensitivity", "precision"))
 
@@ -562,7 +562,8 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     assert chosen.figure("flags", IN_FORCE).value == today
     assert chosen.figure("excused", IN_FORCE).value == low - today
     (excused,) = (each.values for each in chosen.caveats if each.code == "threshold_excused")
-    assert excused == {"n": low - today, "excuses": "refusals without a fitting passage and confident verdicts"}
+    assert excused["n"] == low - today
+    assert [each for each in ("refusals", "confident") if each in excused["excuses"]] == ["refusals", "confident"]
     assert chosen.figure("recall", CHOSEN).value is not None
     # Bad answers with a confident verdict are never flagged.
     assert chosen.figure("recall", CHOSEN).value < 1
@@ -698,7 +699,7 @@ def test_a_jury_counts_the_mean_score_of_answers_that_all_its_members_judged(log
     assert len(expected) == 80
     assert sample.judged.badness.tolist() == pytest.approx(expected)
     assert sample.labels.judged_bad.tolist() == (sample.labels.badness > 0.5).tolist()
-    assert sample.title == "rag v1 + nli v1"
+    assert sample.title == " + ".join(each.title for each in (first, second))
 
 
 @on_sqlite
@@ -812,11 +813,11 @@ def test_without_a_label_drawn_at_random_no_verdict_is_excused(log: GradedLog) -
 def test_a_judge_whose_verdicts_are_all_unusable_is_not_said_to_have_judged_nothing(log: GradedLog) -> None:
     log.say_all(log.version("rag"), log.answers(12), status=Status.UNPARSABLE)
     with log.store.reading() as connection:
-        with pytest.raises(NotFound, match=r"All verdicts of rag on the log are unusable\. .*--rejudge failed"):
+        with pytest.raises(NotFound, match=r"rag .*--rejudge failed"):
             measure_calibration(connection)
-        trend = corrected_trend(connection).changes.sentence
-    assert "All verdicts of rag on the log are unusable." in trend
-    assert "No judge has judged the log yet" not in trend
+        headline = corrected_trend(connection).changes.headline
+    assert headline.code == "no_judge"
+    assert "--rejudge failed" in headline.text
 
 
 @on_sqlite
@@ -825,7 +826,7 @@ def test_a_primary_judge_without_verdicts_is_named(log: GradedLog) -> None:
     log.version("other")
     with log.store.writing() as connection:
         set_setting(connection, "primary_judge", "other", "test")
-    with log.store.reading() as connection, pytest.raises(NotFound, match="other has not judged the log yet, but ano"):
+    with log.store.reading() as connection, pytest.raises(NotFound, match=r"^other .*--judge-version"):
         measure_calibration(connection)
 
 
@@ -837,9 +838,9 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
     log.say_all(one, ids[:2], groundedness=0.9)
     log.say_all(other, ids[2:], groundedness=0.9)
     with log.store.reading() as connection:
-        with pytest.raises(NotFound, match="no logged answer has a groundedness score"):
+        with pytest.raises(NotFound, match=r"^words v1: .*groundedness"):
             measure_threshold(connection, Goal("recall", 0.8), judge_version="words")
-        with pytest.raises(NotFound, match=r"one v1 \+ other v1: no logged answer"):
+        with pytest.raises(NotFound, match=r"^one v1 .*other v1:"):
             measure_confident_verdicts(connection, 0.9, jury=["one", "other"])
 
 

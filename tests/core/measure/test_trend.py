@@ -472,12 +472,12 @@ def test_the_primary_judge_is_shown_unless_another_is_named(sqlite_log: GradedLo
 
 @pytest.mark.parametrize("asked", [{"measure": "truth"}, {"period": "year"}, {"last": 0}])
 def test_what_a_trend_cannot_show_is_refused(sqlite_log: GradedLog, asked: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"a trend (must be|has)"):
+    with pytest.raises(BadInput, match=r"^a trend "):
         shown(sqlite_log, **asked)
 
 
 def test_an_unknown_version_is_said(sqlite_log: GradedLog) -> None:
-    with pytest.raises(NotFound, match="no judge version 7"):
+    with pytest.raises(NotFound, match="version 7"):
         shown(sqlite_log, judge=7)
 
 

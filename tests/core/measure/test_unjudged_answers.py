@@ -1,5 +1,6 @@
 """With a judge version that has judged few of the graded answers, the next step is to judge them."""
 
+import json
 import shlex
 
 import pytest
@@ -27,15 +28,17 @@ def test_labels_that_only_lack_a_verdict_are_judged_and_not_asked_for_again(
     db = address(log.store)
     words = ["agreement", "--judge-version", "lexical v2", "--where", "source=log", "--db", db]
     assert run(words) == 0
-    printed, suggested = capsys.readouterr()
-    assert "lexical v2 has not judged 14 graded answers" in printed
-    assert "lexical v1 has 15 graded answers" in printed
+    suggested = capsys.readouterr().err
+    assert run([*words, "--json"]) == 0
+    notes = {each["code"]: each["values"] for each in json.loads(capsys.readouterr().out)["next"]}
+    assert notes["judge_graded"] == {"title": "lexical v2", "n": 14}
+    assert notes["choose_version"] == {"title": "lexical v1", "n": 15}
     command = "judgeboard judge --judge lexical --where source=log --where graded=yes"
     assert suggested == f"next: {command} --db {db}\n"
     assert run([*shlex.split(command)[1:], "--db", db]) == 0
-    assert "14 asked = 14 ok" in capsys.readouterr().out
-    assert run(words) == 0
-    assert "has not judged" not in capsys.readouterr().out
+    assert [word for word in capsys.readouterr().out.split() if word == "14"] == ["14", "14"]
+    assert run([*words, "--json"]) == 0
+    assert "judge_graded" not in capsys.readouterr().out
 
 
 @on_sqlite

