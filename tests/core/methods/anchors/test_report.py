@@ -1,6 +1,7 @@
 """Anchors from draw to report: the same answers are judged again, no figure changes, and drift becomes visible."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.alarms import acknowledge, alarm_sentence, open_alarms, watch
+from judgeboard.measure.alarms import acknowledge, open_alarms, watch
 from judgeboard.measure.notes import note
 from judgeboard.measure.rates import measure_rate
 from judgeboard.methods.alignment.run import align
@@ -33,6 +34,9 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
 from judging_log import address, number_in, rag
 from stored_rows import rows_of
+
+# How alarms name changes of the model: there, there a second time, and back.
+BACK_AND_FORTH = ("rag v1 from m-1 to m-2", "rag v1 again from m-1 to m-2", "rag v1 from m-2 to m-1")
 
 ANSWERS = 120
 
@@ -240,7 +244,7 @@ def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> 
     (alarm,) = result.alarms
     assert result.new == (alarm.id,)
     assert (alarm.measure, alarm.evidence, alarm.rate_after) == ("model_changed", 60, pytest.approx(1 / 3))
-    assert "rag v1 from m-1 to m-2" in alarm_sentence(alarm)
+    assert alarm.direction == BACK_AND_FORTH[0]
     assert watch(store, by="cli:mara", now=later).new == ()
 
 
@@ -250,37 +254,37 @@ def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_ano
         lead = store_reviewer(connection, "page", "Lia", role=Role.LEAD)
     make_anchors(store, by="cli:mara")
 
-    def changed(model: str) -> tuple[list[str], list[str]]:
-        """Judge the anchors with this model, and return the new and the open alarms in words."""
+    def changed(model: str) -> tuple[list[Any], list[Any]]:
+        """Judge the anchors with this model, and return what the new and the open alarms say."""
         again(store, saying(every_third, model=model))
         result = watch(store, by="cli:mara", now=later)
-        sentences = {alarm.id: alarm_sentence(alarm).partition("changed: ")[2] for alarm in result.alarms}
-        return [sentences[each] for each in result.new], list(sentences.values())
+        changes = {alarm.id: (alarm.direction, alarm.later_model) for alarm in result.alarms}
+        return [changes[each] for each in result.new], list(changes.values())
 
     def acknowledged() -> None:
         with store.reading() as connection:
             (alarm,) = open_alarms(connection)
         acknowledge(store, alarm.id, "The provider did it.", by=lead)
 
-    assert changed("m-2")[0] == ["rag v1 from m-1 to m-2."]
-    new, (still,) = changed("m-1")
-    assert new == []
-    assert still.startswith("rag v1 from m-1 to m-2. It has changed again since: m-1 since ")
+    there, there_again, back = BACK_AND_FORTH
+    assert changed("m-2")[0] == [(there, None)]
+    assert changed("m-1") == ([], [(there, "m-1")])
     acknowledged()
     # The alarm has said so.
     assert changed("m-1") == ([], [])
-    assert changed("m-2")[0] == ["rag v1 again from m-1 to m-2."]
+    assert changed("m-2")[0] == [(there_again, None)]
     acknowledged()
-    assert changed("m-1")[0] == ["rag v1 from m-2 to m-1."]
+    assert changed("m-1")[0] == [(back, None)]
 
 
 def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     database = ["--db", address(log.store)]
     assert run(["test", "anchors", "make", "--n", "40", *database]) == 0
-    assert "40 anchors in 40 evidence groups" in capsys.readouterr().out
+    drawn, _ = capsys.readouterr().out.splitlines()
+    assert re.findall(r"\d+", drawn) == ["40", "40", "40"]  # anchors, evidence groups, labels
     assert run(["judge", "--judge", "lexical", *database]) == 0
     assert run(["test", "anchors", "judge", "--judge", "lexical", *database]) == 0
-    assert "40 asked = 40 ok" in capsys.readouterr().out
+    capsys.readouterr()
     assert run(["test", "anchors", "report", "--json", *database]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["judge"], shown["anchors"], shown["drift"]) == ("lexical v1", 40, False)
@@ -298,6 +302,6 @@ def test_anchors_that_another_process_drew_in_the_meantime_are_kept(
         return anchor_candidates(*arguments)
 
     monkeypatch.setattr("judgeboard.methods.anchors.report.anchor_candidates", drawn_meanwhile)
-    with pytest.raises(BadInput, match="20 anchors were drawn on"):
+    with pytest.raises(BadInput, match="20 anchors"):
         make_anchors(log.store, n=30, by="second")
     assert [row["by"] for row in rows_of(log.store, ANCHOR_SET)] == ["first"]

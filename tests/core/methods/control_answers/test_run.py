@@ -206,7 +206,7 @@ def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store)
 
 
 def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
-    with pytest.raises(BadInput, match="the kinds are passages_removed"):
+    with pytest.raises(BadInput, match="passages_removed"):
         make_control_answers(sqlite_store, kinds=["upside_down"])
     with pytest.raises(BadInput, match="n must"):
         make_control_answers(sqlite_store, n=0)
@@ -250,12 +250,14 @@ def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
 def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
     made = changed("truncated")
     assert made is not None
-    assert made.answer == "I think Dyneema melts at 145 degrees [1]. Nylon"
+    assert ANSWER.startswith(made.answer)
+    assert made.answer.endswith("[1]. Nylon")
     # Half of a short answer may be an answer.
-    assert changed("truncated", "Yes, it does. At 145 degrees.") is None
-    two = changed("truncated", "It melts at one hundred degrees. It melts at one hundred degrees.")
+    short, twice = "Yes, it does. At 145 degrees.", "It melts at one hundred degrees. It melts at one hundred degrees."
+    assert changed("truncated", short) is None
+    two = changed("truncated", twice)
     assert two is not None
-    assert two.answer == "It melts at one hundred"
+    assert twice == f"{two.answer} degrees. {two.answer} degrees."
     assert changed("truncated", "長" * 80) == replace(ORIGINAL, answer="長" * 40)
 
 
@@ -263,10 +265,10 @@ def test_numbers_change_all_of_them_and_only_where_they_say_something() -> None:
     made = changed("numbers_changed")
     assert made is not None
     assert made.answer == ANSWER.replace("145", "478").replace("220", "553")
-    assert changed("numbers_changed", "It is 1,200.50 m.") == replace(ORIGINAL, answer="It is 4,533.83 m.")
-    assert changed("numbers_changed", "90 and 90 again") == replace(ORIGINAL, answer="33 and 33 again")
-    assert changed("numbers_changed", "1. First, see [2].\n2. Then passage 3.") is None
-    assert changed("numbers_changed", "No number at all.") is None
+    for answer, other in (("It is 1,200.50 m.", "It is 4,533.83 m."), ("90 and 90 again", "33 and 33 again")):
+        assert changed("numbers_changed", answer) == replace(ORIGINAL, answer=other)
+    for answer in ("1. First, see [2].\n2. Then passage 3.", "No number at all."):
+        assert changed("numbers_changed", answer) is None
 
 
 def test_passages_come_in_reverse_where_that_changes_anything() -> None:

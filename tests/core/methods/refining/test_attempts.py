@@ -235,7 +235,7 @@ def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
 def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
     file = tmp_path / "prompts.jsonl"
     file.write_text('{"prompt": "one"}\n' + '{"a":' * 100_000, encoding="utf-8")
-    with pytest.raises(BadInput, match="line 2: not JSON"):
+    with pytest.raises(BadInput, match="line 2: "):
         read_prompts(file)
 
 

@@ -166,8 +166,9 @@ def test_a_question_without_messages_is_asked_with_its_passages(sqlite_store: St
     store_bad(sqlite_store, messages=None)
     _, endpoint = refine(sqlite_store, both(lambda _request: "try 1", lambda _answer: rated(4)))
     [request] = written(endpoint)
-    assert "What is rock 0?" in str(request["messages"])
-    assert "It is a rock." in str(request["messages"])
+    query, passage = "What is rock 0?", "It is a rock."
+    assert query in str(request["messages"])
+    assert passage in str(request["messages"])
 
 
 @on_sqlite

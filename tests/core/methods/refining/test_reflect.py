@@ -43,6 +43,8 @@ from refining_log import (
 )
 from stored_rows import rows_of
 
+PASSING = "It is 15 °C in Paris."  # the only answer of the scene that passes
+
 BETTER = "It is granite, as the passage says."
 
 
@@ -160,8 +162,9 @@ def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(
     assert (again.eligible, again.no_messages, again.calls, endpoint.requests) == (2, 2, 0, [])
     rebuilt, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True)
     assert (rebuilt.no_messages, rebuilt.kept_new) == (0, 2)
-    assert {"What is rock 0?" in str(one["messages"]) for one in written(endpoint)} == {True, False}
-    assert all("It is a rock." in str(one["messages"]) for one in written(endpoint))
+    query, passage = "What is rock 0?", "It is a rock."
+    assert {query in str(one["messages"]) for one in written(endpoint)} == {True, False}
+    assert all(passage in str(one["messages"]) for one in written(endpoint))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +294,7 @@ def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> 
     assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept)
     newer, endpoint = reflect(sqlite_store, writing())
     assert newer.account.run_id != stopped.account.run_id
-    assert [str(request["messages"][-1]["content"]) for request in written(endpoint)] == ["What is rock 9?"]
+    assert [request["messages"] for request in written(endpoint)] == [list(asked(9))]
 
 
 def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
@@ -359,20 +362,20 @@ def test_the_scene_runs_as_its_docstring_says() -> None:
     )
     attempts = re.findall(r"attempt \d: It is (-?\d+) °C in Paris\.\n  rated (\d)", done.stdout)
     assert attempts == [("-255", "1"), ("-125", "1"), ("15", "4")]
-    assert done.stdout.endswith("passed: It is 15 °C in Paris.\n")
+    assert done.stdout.endswith(f"passed: {PASSING}\n")
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(weather: Any, seed: int) -> None:
     result = weather.main(["--seed", str(seed)])
-    assert (result.passed, result.answer) == (True, "It is 15 °C in Paris.")
+    assert (result.passed, result.answer) == (True, PASSING)
     assert all("15" not in one.answer for one in result.attempts[:-1])
     assert all(one.rating.rating == 1 for one in result.attempts[:-1])
 
 
 def test_a_limit_ends_the_scene_without_an_exception(weather: Any) -> None:
     result = weather.main(["--seed", "6", "--max-repeats", "1"])
-    assert (result.passed, len(result.attempts), result.answer) == (False, 2, "It is -125 °C in Paris.")
+    assert (result.passed, len(result.attempts), "-125 °C" in result.answer) == (False, 2, True)
 
 
 def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any) -> None:
@@ -391,4 +394,4 @@ def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any
 
     with RecordingEndpoint(script) as endpoint:
         result = weather.main(["--model", "writer", "--judge-model", "reader", "--base-url", endpoint.base_url])
-    assert (result.passed, result.answer, len(result.attempts)) == (True, "It is 15 °C in Paris.", 3)
+    assert (result.passed, result.answer, len(result.attempts)) == (True, PASSING, 3)

@@ -83,9 +83,9 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) 
     with store.reading() as connection:
         [attempts] = attempt_sequences(connection, item.response_id)
     assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
-    assert served_words(item.response.metadata) == (
-        "The reader saw no notice (groundedness 1.00 at that time). Self-reflection replaced the first answer."
-    )
+    words = served_words(item.response.metadata) or ""
+    assert "groundedness 1.00" in words
+    assert words.endswith(REFLECTIONS["kept_new"])
 
 
 def test_the_rule_says_which_answers_get_a_second_one() -> None:
@@ -285,7 +285,7 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
             lambda: judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, within_s=0.5, store=store)
         )
         assert (served.level, other.in_transaction, len(items(store))) == ("disclaimer", True, 1)
-        assert f"the answer {served.external_id} is not recorded yet" in caplog.text
+        assert [served.external_id in record.getMessage() for record in caplog.records] == [True]
     other.execute("rollback")
     other.close()
     for thread in threading.enumerate():
@@ -297,10 +297,12 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
 def test_a_recording_that_fails_in_the_background_is_logged(
     caplog: pytest.LogCaptureFixture, released: threading.Event
 ) -> None:
+    full = OSError("the disk is full")
+
     class Stuck:
         def writing(self) -> None:
             released.wait(60)
-            raise OSError("the disk is full")
+            raise full
 
     def serve() -> ServedAnswer:
         return judgeboard.serve_answer_blocking(QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck()))
@@ -311,7 +313,9 @@ def test_a_recording_that_fails_in_the_background_is_logged(
         for thread in threading.enumerate():
             if thread.name == "judgeboard-call":
                 thread.join(30)
-    assert f"the answer {served.external_id} was not recorded: OSError: the disk is full" in caplog.text
+    last = caplog.records[-1].getMessage()
+    assert served.external_id in last
+    assert last.endswith(f"OSError: {full}")
 
 
 def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: threading.Event) -> None:

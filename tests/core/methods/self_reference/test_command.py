@@ -69,7 +69,7 @@ def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
         assert len(endpoint.requests) == 27
     out, err = capsys.readouterr()
     result = json.loads(out)
-    assert "3 items, 27 calls; at most about $ 0." in err
+    assert err.startswith("3 items, 27 calls;")
     assert [result["account"][name] for name in COUNTS] == [27, 27, 0, 0, 0, 0]
     assert (result["items"], result["calls_planned"], result["ties"], result["no_answer"]) == (3, 27, 1, 0)
     assert set(result["conditions"]["C"]) == {"accuracy", "on", "off", "splits", "unmeasured", "not_asked"}
@@ -94,16 +94,14 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
     with RecordingEndpoint(Solver()) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
         assert run([*command, "--limit", "2"]) == 0
-        assert "2 items, 14 calls; cost $ 0 (own endpoint)" in capsys.readouterr().err
+        assert "2 items, 14 calls;" in capsys.readouterr().err
         assert run(command) == 0
-        assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
+        assert re.findall(r"\d+", capsys.readouterr().err)[:3] == ["3", "21", "14"]
         assert len(endpoint.requests) == 21
     assert run(["compare", "ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
-    printed = capsys.readouterr().out
-    assert "ssr v1: 21 asked = 21 ok" in printed
-    assert re.search(r"A no reference +– ", printed)
-    assert re.search(r"C selective +100 %", printed)
-    assert re.search(r"3 of 5 +100 %", printed)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in (["A", "no", "reference", "–"], ["C", "selective", "100", "%"], ["3", "of", "5", "100", "%"]):
+        assert row in [each[: len(row)] for each in rows]
 
 
 def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
@@ -114,15 +112,16 @@ def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
         assert run(command) == 1
         asked = len(endpoint.requests)
         capsys.readouterr()
-        assert run(command) == 1
+        assert run([*command, "--json"]) == 1
         assert len(endpoint.requests) == asked
-        printed = capsys.readouterr().out
-        assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in printed
-        assert "the call for a sample failed: 1 question." in printed
+        account = json.loads(capsys.readouterr().out)["account"]
+        assert [account[name] for name in COUNTS] == [5, 0, 0, 0, 5, 0]
         endpoint.script = Solver()
         assert run([*command, "--rejudge", "failed"]) == 0
-        assert run(command) == 0
-    assert "9 asked = 9 ok" in capsys.readouterr().out
+        capsys.readouterr()
+        assert run([*command, "--json"]) == 0
+    account = json.loads(capsys.readouterr().out)["account"]
+    assert [account[name] for name in COUNTS] == [9, 9, 0, 0, 0, 0]
 
 
 def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
@@ -189,8 +188,9 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["compare", "make-pairs", "--questions", str(questions)]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["reference"] == "B"
-    assert "1 pair made, 1 question left out" in err
-    assert "line 2: its correct option 'Athens' is not one of its 4 options" in err
+    assert "1 pair made, " in err
+    assert "line 2: " in err
+    assert "'Athens'" in err
     target = tmp_path / "made.jsonl"
     assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
@@ -221,14 +221,11 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
         command = ["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
         assert run([*command, "--generator", "gpt-4o-mini", "--base-url", endpoint.base_url]) == 0
     err = capsys.readouterr().err
-    assert re.search(r"^5 items, 10 calls; at most about \$ 0\.\d+\n", err), "said first"
-    assert "10 calls, cost $ 0.0" in err
-    assert err.endswith(
-        "2 pairs made, 3 questions left out\n"
-        "  1 question: an answer whose conclusion cannot be read\n"
-        "  1 question: two right conclusions\n"
-        "  1 question: two wrong conclusions\n"
-    )
+    # The number of calls is said first.
+    assert err.startswith("5 items, 10 calls;")
+    *_, account, unread, both_right, both_wrong = err.splitlines()
+    assert account.startswith("2 pairs made, 3 ")
+    assert {each[:14] for each in (unread, both_right, both_wrong)} == {"  1 question: "}
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert [pair["id"] for pair in made] == ["0", "1"]
     for pair in made:
@@ -236,7 +233,7 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
         assert pair[f"concludes_{right}"] == pair["reference"] == "B"
         assert pair[f"concludes_{wrong}"] != "B"
         assert (pair["model_a"], pair["model_b"]) == ("gpt-4o-mini", "gpt-4o-mini")
-    assert made[0][f"answer_{made[0]['gold']}"] == "The first step shows it.\nAnswer: B"
+    assert made[0][f"answer_{made[0]['gold']}"].endswith("\nAnswer: B")
     assert wanted.count("B") == 5
     replies = tmp_path / "replies.jsonl"
     lines = [
@@ -248,13 +245,14 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
     assert run([*command, *recorded]) == 1
     assert json.loads(pairs.read_text()) == made[0]
     err = capsys.readouterr().err
-    assert "1 pair made, 4 questions left out\n  4 questions: a call without an answer" in err
+    assert "1 pair made, " in err
+    assert "\n  4 questions: " in err
     # Recorded answers cost nothing.
     assert "cost" not in err
     assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
     assert run([*command, "--timeout", "5", "--yes"]) == 2
     refused = capsys.readouterr().err
-    assert "make-pairs calls a model only with --generator: remove --concurrency, --timeout, --yes" in refused
+    assert "remove --concurrency, --timeout, --yes" in refused
 
 
 def conclude(request: dict[str, Any], _number: int) -> ScriptedReply:
@@ -282,16 +280,18 @@ def test_a_generator_that_stops_early_ends_with_the_exit_codes_of_other_runs_and
         command = [*generating(tmp_path, endpoint), "--prices", str(prices)]
         assert run([*command, "--max-cost", "0.1"]) == 2
         assert not made.exists()
-        assert f"0 pairs made, 8 questions left out; {made} was not written" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert "0 pairs made, " in err
+        assert str(made) in err
         assert run([*command, "--max-cost", "3"]) == 2
         calls = len(endpoint.requests) - 1
         err = capsys.readouterr().err
     pairs = calls // 2
     assert 0 < pairs < 8
     assert len(made.read_text().splitlines()) == pairs
-    assert f"stopped: the cost limit is reached; {16 - calls} calls not made. The same command" in err
-    assert f"{pairs} pairs made, {8 - pairs} questions left out\n" in err
-    assert f"  {8 - pairs} questions: answers that were not asked for\n" in err
+    assert f" {16 - calls} calls " in err
+    assert f"{pairs} pairs made, {8 - pairs} questions " in err
+    assert f"  {8 - pairs} questions: " in err
 
 
 def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> Non
             held.release()
             err = process.stderr.read()
         assert process.returncode == 130
-    assert "stopped: Ctrl-C; 10 calls not made." in err
+    assert "Ctrl-C; 10 calls " in err
     assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 3
 
 
@@ -314,8 +314,7 @@ def test_calls_to_an_own_machine_cost_nothing_and_both_lines_say_why(
     with RecordingEndpoint(conclude) as endpoint:
         assert run(generating(tmp_path, endpoint, 1)) == 0
     err = capsys.readouterr().err
-    assert "1 item, 2 calls; cost $ 0 (own endpoint)\n" in err
-    assert "\n2 calls, cost $ 0 (own endpoint)\n" in err
+    assert err.count("$ 0 (own endpoint)\n") == 2
 
 
 MMLU_PRO = [
@@ -359,7 +358,7 @@ def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
     with RecordingEndpoint(script) as endpoint:
         model = ["--model", "m", "--base-url", endpoint.base_url]
         assert run(["compare", "ssr", "--pairs", str(pairs), *model, "--db", str(database)]) == 0
-    assert "ssr v1, run 1" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("ssr v1, ")
 
 
 def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
@@ -369,7 +368,7 @@ def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
     questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
     words = ["compare", "ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
     assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
-    assert "the rows are questions with options: `judgeboard compare make-pairs` makes pairs" in capsys.readouterr().err
+    assert "`judgeboard compare make-pairs`" in capsys.readouterr().err
 
 
 def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(
@@ -378,9 +377,9 @@ def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_list
     with RecordingEndpoint(Solver({0: TORN})) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3))
         assert run(command) == 0
-        out = capsys.readouterr().out
-        assert re.search(r"5 of 5 +2 ", out)
+        rows = [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
+        assert ["5", "of", "5", "2"] in rows
         assert run([*command, "--k", "1"]) == 0
     out = capsys.readouterr().out
-    assert "The gate (from 1 agreeing sample on) is on for" in out
-    assert re.search(r"1 of 1 +3 ", out)
+    assert "1 agreeing sample " in out
+    assert ["1", "of", "1", "3"] in [line.split()[:4] for line in out.splitlines()]

@@ -95,8 +95,8 @@ def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measure
     on = items.gate(4)
     without, selective = condition_scores(items, items.without, on), condition_scores(items, items.selective(4), on)
     assert without.accuracy.value is None
-    assert without.accuracy.reason == "the judge was not asked where 4 of 5 samples agree"
-    assert (without.off.value, without.on.reason, without.not_asked) == (1, "the judge was not asked", 1)
+    assert {"4", "5"} <= set((without.accuracy.reason or "").split())
+    assert (without.off.value, without.on.value, without.not_asked) == (1, None, 1)
     assert (selective.accuracy.value, selective.not_asked) == (1, 0)
     points = {point.agree: point.scores.accuracy.value for point in sweep(items)}
     assert points == {1: None, 2: None, 3: 1, 4: 1, 5: None}
@@ -132,7 +132,7 @@ def test_each_category_stands_by_itself() -> None:
     items = of(item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art"))
     result = categories(items, items.gate(4), 4)
     assert [(each.category, each.n, each.selective.value) for each in result] == [("art", 1, 0), ("law", 1, 1)]
-    assert result[0].gate.precision.reason == "the gate is never on"
+    assert (result[0].gate.precision.value, result[0].gate.precision.n) == (None, 0)
 
 
 def test_the_gain_is_paired_and_rests_on_items_measured_in_both() -> None:
@@ -168,7 +168,7 @@ def test_many_samples_of_repeated_questions_have_exact_chances(k: int) -> None:
 def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
     items = of(item(AGREED, RIGHT, RIGHT, gold=None))
     result = condition_scores(items, items.without, items.gate(4))
-    assert (result.accuracy.value, result.accuracy.reason) == (None, "the better answer is not known")
+    assert (result.accuracy.value, result.accuracy.n) == (None, 0)
     assert np.isnan(items.without.score).all()
 
 
@@ -242,7 +242,7 @@ def test_a_clear_gain_or_loss_is_told_from_chance(sqlite_store: Store) -> None:
 
 
 def test_a_small_cost_is_estimated_with_its_digits() -> None:
-    assert RunEstimate(2, 18, 18, 486).sentence == "2 items, 18 calls; at most about $ 0.00049"
+    assert RunEstimate(2, 18, 18, 486).sentence.endswith("$ 0.00049")
 
 
 PAIR = PairItem(1, "s", "p1", "QA", "?", None, None, "a", "b", None, None, 1, 2, None)

@@ -72,7 +72,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
         {
             "case": "4",
             "key": first["cases"][3]["key"],
-            "query": "What is number-3?",
+            "query": first["cases"][3]["query"],
             "response": first["cases"][3]["response"],
             "score": 1.5,
             "reason": None,
@@ -100,7 +100,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
         *(1, "house", "model:candidate", 24),
     )
     assert run(["suite", "list", "--db", address(sqlite_store)]) == 0
-    assert ", 24 of 24 cases scored (done)" in capsys.readouterr().out
+    assert "24 of 24" in capsys.readouterr().out
 
 
 def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
@@ -119,30 +119,36 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     bad = {number: scored(1, 1) for number in range(24)}
     some = {number: scored(3, 3) for number in range(8)}
     silent = {number: completion("Hm.") for number in range(2)}
+
+    def reasons() -> dict[str, Any]:
+        return {each["code"]: each["values"] for each in said(capsys)["gate"]["reasons"]}
+
     assert ran(sqlite_store, playing(), suite) == 0
     assert "The gate passes." in capsys.readouterr().out
-    assert ran(sqlite_store, playing(scores=bad), suite) == 1
-    assert "The average 1.00 is below" in capsys.readouterr().out
-    assert ran(sqlite_store, playing(scores=bad | silent), suite) == 2
-    assert "Without a score: 2 of 24 cases" in capsys.readouterr().out
+    assert ran(sqlite_store, playing(scores=bad), suite, "--json") == 1
+    assert reasons()["gate_below"]["average"] == 1
+    assert ran(sqlite_store, playing(scores=bad | silent), suite, "--json") == 2
+    assert reasons()["gate_few_scores"] == {"n": 2, "cases": 24, "most": 0.05}
     # Without a baseline there is no regression.
-    assert ran(sqlite_store, playing(scores=some), suite) == 0
+    assert ran(sqlite_store, playing(scores=some), suite, "--json") == 0
+    assert reasons() == {}
     assert ran(sqlite_store, playing(scores=some), suite, "--baseline", "1") == 1
-    out = capsys.readouterr().out
-    assert "Worse: 8 cases." in out
-    assert "The pass rate changed by -33 points" in out
+    assert "Worse: 8 cases." in capsys.readouterr().out
+    assert run(["suite", "list", "5", "--baseline", "1", "--db", address(sqlite_store), "--json"]) == 1
+    assert reasons()["gate_pass_rate_fell"]["change"]["value"] == pytest.approx(-8 / 24)
     assert run(["suite", "list", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
     assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
-    assert "no suite run 99" in capsys.readouterr().err
+    assert "run 99" in capsys.readouterr().err
     assert run(["suite", "list", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
-    assert "No baseline: house has no earlier finished run" in capsys.readouterr().out
+    assert "No baseline: house " in capsys.readouterr().out
 
 
 def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: Store, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
+    name = 'a < b & "c"'
     file.write_text(
-        f"name: 'a < b & \"c\"'\n{RUBRIC}cases:\n"
+        f"name: '{name}'\n{RUBRIC}cases:\n"
         "- {query: 'number-0 <script>]]>'}\n"
         "- {query: 'number-1', checks: {equals: x}}\n"
         '- {query: "number-2 \\x1b\\ufffe"}\n'
@@ -154,7 +160,7 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     assert report.stat().st_mode & 0o077 == 0
     root = ET.fromstring(report.read_bytes())
     (listed,) = root
-    assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", 'a < b & "c"')
+    assert (root.tag, listed.tag, listed.get("name")) == ("testsuites", "testsuite", name)
     counts = {name: int(listed.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": 3, "failures": 1, "errors": 1, "skipped": 0}
     assert counts["tests"] == len(listed.findall("testcase"))
@@ -163,7 +169,7 @@ def test_the_junit_file_is_valid_and_tells_failures_from_errors(sqlite_store: St
     names = [one.get("name") for one in listed.findall("testcase")]
     assert names == ["1: number-0 <script>]]>", "2: number-1", "3: number-2 \ufffd\ufffd"]
     assert listed[0][0].get("value", "").startswith("not_measured: ")
-    assert "check equals: the answer is a different text" in (listed.findtext("testcase/failure") or "")
+    assert "check equals: " in (listed.findtext("testcase/failure") or "")
 
 
 def test_a_junit_file_that_cannot_be_written_is_said(
@@ -204,7 +210,7 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(
     file.write_text("name: s\ncases:\n- qery: x\n")
     assert ran(sqlite_store, playing(), file) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"judgeboard: {file}, line 3: cases[0].qery: unknown field")
+    assert line.startswith(f"judgeboard: {file}, line 3: cases[0].qery: ")
 
 
 def test_answers_of_the_log_ask_the_judge_alone(
@@ -256,10 +262,10 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     asking = ["judge", "--judge", "rubric", "--rubric", str(rubric), "--replies", str(replies), *where]
     assert run(["import", str(log), *where]) == 0
     assert run(asking) == 0
-    assert "3 asked = 3 ok" in capsys.readouterr().out
+    assert len(judgments(sqlite_store)) == 3
     assert {(row["groundedness"], row["quality"]) for row in judgments(sqlite_store)} == {(None, None)}
     assert run([*asking, "--examples-from-reviews", "1"]) == 2
-    assert "only 0 answers have grades that people agree on" in capsys.readouterr().err
+    assert "0 answers" in capsys.readouterr().err
     reviewer = ensure_reviewer(sqlite_store, "test", "mara")
     given_grade = Grade(scores=(DimensionScore("tone", 5, "1-5"),))
     for number in (1, 2, 3):  # some of them are held out for the comparison of prompts
@@ -288,17 +294,19 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
         ("tone", "1-5", True),
     ]
     with_schema = ["by schema", "--schema", schema.title]
+    judged_before = len(judgments(sqlite_store))
     assert run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema]) == 0
-    assert "3 asked = 3 ok" in capsys.readouterr().out
+    assert len(judgments(sqlite_store)) == judged_before + 3
+    capsys.readouterr()
     assert run([*asking, *with_schema]) == 2
-    assert "--schema and --rubric both define the scores" in capsys.readouterr().err
+    assert "--schema and --rubric" in capsys.readouterr().err
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
-    assert "r.yaml, line 2: dimensions[0].levels: level 5 has no description" in capsys.readouterr().err
+    assert "r.yaml, line 2: dimensions[0].levels:" in capsys.readouterr().err
     with sqlite_store.writing() as connection:
         forget_response(connection, str(example - 1), actor="test")
     assert run(by_name) == 2
-    assert "rubric v2 cannot be asked: the texts or the grades of its examples" in capsys.readouterr().err
+    assert "rubric v2 " in capsys.readouterr().err
 
 
 def test_a_fresh_database_is_made_and_a_failed_check_is_named(
@@ -310,9 +318,11 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
         code = run(["suite", "run", str(suite), "--model", "judge", "--base-url", endpoint.base_url, "--db", fresh])
     assert code == 1
     out = capsys.readouterr().out
-    assert "A check fails on 1 of 24 cases." in out
-    assert "pass rate 96 %" in out
-    assert "failed, 4.00: 24: What is number-23? (equals: the answer is a different text)" in out
+    assert "1 of 24" in out
+    assert " 96 %" in out
+    (failed,) = (line for line in out.splitlines() if "number-23?" in line)
+    assert "4.00: 24: " in failed
+    assert "(equals: " in failed
 
 
 def test_a_check_that_every_case_fails_fails_command_json_and_junit_file(

@@ -46,7 +46,8 @@ def test_a_file_says_cases_rubric_and_limits(tmp_path: Path) -> None:
     assert (suite.name, suite.threshold, suite.max_unmeasured, suite.max_drop) == ("house", 4.0, 0.05, 0.05)
     assert (suite.candidate, list(suite.rubric.weights)) == ("python:app:answer", ["tone"])
     first, second = suite.cases
-    assert (first.id, first.context, first.reference, first.line) == ("1", ("The rope has 60 m.",), "60 m", 6)
+    assert (first.id, first.reference, first.line) == ("1", "60 m", 6)
+    assert [passage in SUITE for passage in first.context] == [True]
     assert [check.kind for check in second.checks] == ["regex", "regex", "json_schema"]
 
 
@@ -86,20 +87,20 @@ def test_a_mistake_names_file_and_line(tmp_path: Path, old: str, new: str, said:
 def test_a_mistake_in_the_rubric_beside_it_names_that_file(tmp_path: Path) -> None:
     file = written(tmp_path, SUITE)
     (tmp_path / "rubrics" / "own.yaml").write_text("dimensions: []\n")
-    with pytest.raises(BadInput, match=r"own\.yaml, line 1: dimensions: Tuple should have at least 1 item"):
+    with pytest.raises(BadInput, match=r"own\.yaml, line 1: dimensions:"):
         read_suite(file)
 
 
 def test_a_case_that_asks_the_same_is_named_with_the_other(tmp_path: Path) -> None:
     file = written(tmp_path, "name: s\ncases:\n- query: q\n- {query: q, checks: {equals: x}}\n")
-    with pytest.raises(BadInput, match=r"line 4: cases\[1\]: this case asks the same as the case on line 3"):
+    with pytest.raises(BadInput, match=r"line 4: cases\[1\]: .*line 3"):
         read_suite(file)
 
 
 def test_what_python_builds_is_checked_too() -> None:
     with pytest.raises(BadInput, match="no case"):
         Suite("s", (), default_rubric())
-    with pytest.raises(BadInput, match="must be 1 to 5"):
+    with pytest.raises(BadInput, match="1 to 5"):
         Suite("s", (Case("q", "1"),), default_rubric(), threshold=0)
     with pytest.raises(BadInput, match="unknown check 'like'"):
         Check("like", "x")

@@ -56,11 +56,12 @@ def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
 
 
 def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store: Store) -> None:
-    case = Case("How long is number-0?", "0", reference="sixty metres", context=("A rope has 60 m.",))
+    passage = "A rope has 60 m."
+    case = Case("How long is number-0?", "0", reference="sixty metres", context=(passage,))
     _, endpoint = run(sqlite_store, playing(), suite(1, cases=(case,)))
     candidate, judge = (request.body["messages"][-1]["content"] for request in endpoint.requests)
-    assert "A rope has 60 m." in candidate
-    assert "A rope has 60 m." in judge
+    assert passage in candidate
+    assert passage in judge
     assert "sixty metres" in judge
     assert "sixty metres" not in candidate
     # A generator has its own settings.
@@ -89,11 +90,13 @@ def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store)
     assert asked(endpoint)[1].count(0) == 0
     assert (result.measured, result.unmeasured, result.average_score.value) == (1, 4, 5.0)
     reasons = {case.case: case.reason or "" for case in result.without_score}
-    assert reasons["0"].startswith("no answer: error")
-    assert reasons["1"] == "no answer: unparsable: the answer is empty"
-    assert reasons["2"].startswith("no score: unparsable: there is no JSON object")
-    assert reasons["3"] == "no score: refused: the model refused"
-    assert {case.query for case in result.without_score} == {f"What is number-{n}?" for n in range(4)}
+    assert [":".join(reason.split(":")[:2]) for reason in reasons.values()] == [
+        "no answer: error",
+        "no answer: unparsable",
+        "no score: unparsable",
+        "no score: refused",
+    ]
+    assert [case.query for case in result.without_score] == [case.query for case in suite(4).cases]
     # The gate does not conclude from one case of five.
     assert (result.gate.code, result.passed) == (2, True)
     account = result.account
@@ -123,7 +126,7 @@ def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
         ("equals", False),
         ("json_schema", False),
     ]
-    assert failed.checks[0].message == "the answer is a different text"
+    assert failed.checks[0].message
     assert (result.passed, result.gate.code, result.exit_code) == (False, 1, 1)
     assert result.gate.reasons == (note("gate_checks", n=1, cases=2),)
 
@@ -166,7 +169,8 @@ def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite
         result = run_suite(sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1)
     # What the function costs is not known, and does not count.
     assert len(endpoint.requests) == 3
-    assert (result.account.state, result.account.why_stopped) == (RunState.STOPPED, "the cost limit is reached")
+    assert result.account.state == RunState.STOPPED
+    assert "cost limit" in (result.account.why_stopped or "")
     assert (result.measured, result.exit_code) == (3, 2)
     assert [case.reason for case in result.without_score] == ["not reached"] * 6
 
@@ -192,9 +196,7 @@ class Assistant:
 def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) -> None:
     result, endpoint = run(sqlite_store, playing(), suite(3), candidate)
     if isinstance(candidate, str):  # what it gives is no text
-        assert [case.reason for case in result.without_score] == [
-            "no answer: error: the callable gave UserString, not a text"
-        ] * 3
+        assert ["UserString" in (case.reason or "") for case in result.without_score] == [True] * 3
         return
     assert asked(endpoint) == ([], [0, 1, 2])
     assert (result.measured, result.candidate.split(":")[0]) == (3, "python")
@@ -203,13 +205,16 @@ def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) ->
 
 
 def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) -> None:
+    broken = RuntimeError("out of order")
+
     def answer(query: str) -> str:
         if "number-1" in query:
-            raise RuntimeError("out of order")
+            raise broken
         return "It is number-0."
 
     result, _ = run(sqlite_store, playing(), suite(2), answer)
-    assert [case.reason for case in result.cases] == [None, "no answer: error: RuntimeError: out of order"]
+    assert result.cases[0].reason is None
+    assert (result.cases[1].reason or "").endswith(f"RuntimeError: {broken}")
 
 
 @on_sqlite
@@ -225,7 +230,7 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     assert asked(endpoint) == ([], [0])
     assert "It is number-0." in endpoint.requests[0].body["messages"][-1]["content"]
     assert "A passage." in endpoint.requests[0].body["messages"][-1]["content"]
-    assert result.cases[1].reason == "no answer to this query in the source app"
+    assert (result.cases[1].reason or "").startswith("no answer ")
     assert result.account.asked == 1
     with store.reading() as connection:
         copied = connection.execute(select(RESPONSE).where(RESPONSE.c.kind == "candidate")).one()
