@@ -160,7 +160,7 @@ def test_an_empty_list_names_the_command_that_fills_it(
     words: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*words.split(), "--db", address(sqlite_store)]) == 0
-    assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
+    assert "`judgeboard " in capsys.readouterr().out
 
 
 def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +178,9 @@ def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: 
     file = tmp_path / "notes.db"
     file.write_text("this is a text and no database at all, whatever its name says" * 20)
     assert run(["stats", "--db", str(file)]) == 2
-    assert capsys.readouterr().err.startswith(f"judgeboard: {file} is damaged, or it is not a SQLite database: ")
+    error = capsys.readouterr().err
+    assert error.startswith(f"judgeboard: {file} ")
+    assert error.count("\n") == 1
 
 
 def test_a_password_in_an_address_is_masked(
@@ -208,7 +210,8 @@ def test_import_names_a_field_once_where_rows_call_it_differently(
     log.write_text("\n".join(json.dumps({name: "why?", "answer": "because"}) for name in names))
     assert run(["import", str(log), "--db", str(tmp_path / "d.db")]) == 0
     (read,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  read:")]
-    assert read == "  read: query from 'query' or 'question' or 'prompt' or 2 more, answer from 'answer'"
+    assert [read.count(f"'{name}'") for name in names] == [1, 1, 1, 0, 0]
+    assert " 2 more, " in read
 
 
 def test_import_exit_codes_tell_all_some_and_none(tmp_path: Path) -> None:
@@ -225,7 +228,8 @@ def test_one_unreadable_file_does_not_keep_the_others_out(database: str, tmp_pat
     more.write_text(json.dumps({"id": "b1", "query": "q", "answer": "a"}))
     assert run(["import", str(tmp_path / "absent.jsonl"), str(more), "--db", database]) == 2
     with sqlite3.connect(database) as connection:
-        assert connection.execute("SELECT count(*) FROM response").fetchone() == (5,)
+        (count,) = connection.execute("SELECT count(*) FROM response").fetchone()
+    assert count == 5
 
 
 def test_a_dry_run_makes_no_database(tmp_path: Path) -> None:
@@ -265,7 +269,7 @@ def test_stats_say_in_words_what_there_is(database: str, capsys: pytest.CaptureF
     run(["judge", "--judge", "lexical", "--db", database])
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
-    assert "4 responses, 0 reviews" in capsys.readouterr().out
+    assert "4 responses, 0" in capsys.readouterr().out
 
 
 def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,8 +284,7 @@ def test_stats_say_how_far_a_judge_agrees_with_people(tmp_path: Path, capsys: py
     capsys.readouterr()
     assert run(["stats", "--db", database]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"Agreement on label +Answers +n +Same grade", out)
-    assert re.search(r"lexical v1 +all 12 +12  92 % \[", out)
+    assert ["lexical", "v1", "all", "12", "12", "92", "%"] in [line.split()[:7] for line in out.splitlines()]
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
@@ -291,7 +294,7 @@ def test_exported_responses_import_again_without_a_change(
     file = str(tmp_path / f"out.{format_}")
     assert run(["export", "responses", "--format", format_, "-o", file, "--db", database]) == 0
     assert run(["import", file, "--db", database]) == 0
-    assert "nothing new, all 4 rows are already stored" in capsys.readouterr().out
+    assert "nothing new, all 4" in capsys.readouterr().out
 
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
@@ -311,8 +314,9 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
         judged = (
             "SELECT reasoning, raw, groundedness IS NOT NULL FROM judgment JOIN response ON response.id = response_id"
         )
-        assert connection.execute(f"{judged} WHERE external_id = 'a1'").fetchone() == (None, None, 1)
-        assert connection.execute("SELECT kind FROM event WHERE kind = 'forget'").fetchall() == [("forget",)]
+        judgment = connection.execute(f"{judged} WHERE external_id = 'a1'").fetchone()
+        events = connection.execute("SELECT kind FROM event WHERE kind = 'forget'").fetchall()
+    assert (judgment, events) == ((None, None, 1), [("forget",)])
     capsys.readouterr()
     run(["stats", "--json", "--db", database])
     assert capsys.readouterr().out == before
@@ -337,7 +341,8 @@ def test_no_message_suggests_what_deletes(database: str, capsys: pytest.CaptureF
     for deleting in ("--unused", "--yes", "Did you mean"):
         assert deleting not in error
     with sqlite3.connect(database) as connection:
-        assert connection.execute("SELECT count(*) FROM event WHERE kind LIKE 'forget%'").fetchone() == (0,)
+        (forgotten,) = connection.execute("SELECT count(*) FROM event WHERE kind LIKE 'forget%'").fetchone()
+    assert forgotten == 0
 
 
 def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,7 +406,8 @@ def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytes
         assert run([*words, "--db", str(path)]) == 2
         assert "another program" in capsys.readouterr().err
     with contextlib.closing(sqlite3.connect(path)) as shop:
-        assert shop.execute("SELECT name FROM sqlite_master").fetchall() == [("orders",)]
+        names = shop.execute("SELECT name FROM sqlite_master").fetchall()
+    assert names == [("orders",)]
 
 
 def test_a_revision_of_a_newer_program_is_said(database: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -417,14 +423,13 @@ def test_names_that_are_not_utf8_do_not_keep_a_file_out(tmp_path: Path, monkeypa
     log.write_text('{"query": "q", "answer": "a"}\n{"query": "q"}')
     assert run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")]) == 1
     with contextlib.closing(sqlite3.connect(tmp_path / "judgeboard.db")) as connection:
-        assert connection.execute("SELECT file, actor FROM import_batch").fetchall() == [
-            ("log\ufffd.jsonl", "cli:b\ufffd")
-        ]
+        batches = connection.execute("SELECT file, actor FROM import_batch").fetchall()
+    assert batches == [("log\ufffd.jsonl", "cli:b\ufffd")]
 
 
 def test_an_export_never_replaces_the_database(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "responses", "-o", database, "--db", database]) == 2
-    assert "is the database itself" in capsys.readouterr().err
+    assert database in capsys.readouterr().err
     assert run(["stats", "--db", database]) == 0
 
 
@@ -452,7 +457,8 @@ def test_an_error_of_the_database_is_one_line_without_the_rows(
     log.write_text('{"query": "a private question", "answer": "a"}')
     assert run(["import", str(log), "--db", database]) == 2
     error = capsys.readouterr().err
-    assert "database error: no room" in error
+    assert error.count("\n") == 1
+    assert "no room" in error
     assert "private" not in error
 
 
@@ -464,10 +470,9 @@ def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
 
     monkeypatch.setattr(judging, "judge_pending", give_up)
     assert run(["judge", "--judge", "lexical", "--wait", "5", "--db", database]) == 2
-    assert capsys.readouterr().err.strip() == (
-        "judgeboard: the database could not be used for 5 s: 8 replies could not be stored. This command asks for them "
-        f"again, and goes on: `judgeboard judge --judge lexical --wait 5 --db {database}`"
-    )
+    error = capsys.readouterr().err
+    assert "8 replies" in error
+    assert error.endswith(f" --judge lexical --wait 5 --db {database}`\n")
 
 
 def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
@@ -495,4 +500,4 @@ def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
     assert run(["db", "events", "--kind", "run", "--before", "1", *db]) == 0
     assert capsys.readouterr().out == ""
     assert run(["db", "events", "--kind", "run", "--limit", "1", *db]) == 0
-    assert capsys.readouterr().err == "for older events, add --before 2\n"
+    assert "--before 2\n" in capsys.readouterr().err

@@ -49,7 +49,8 @@ def test_a_short_help_fits_a_screen_and_the_whole_has_every_option_by_group(
         short = capsys.readouterr().out
         assert len(short.splitlines()) <= 40, path
         assert f"judgeboard {' '.join(path)} --help" in short, path
-        assert not short.partition("\n\nOptions:")[0].endswith(":"), f"{path}: a list is announced, but not shown"
+        # What is announced is shown.
+        assert not short.partition("\n\nOptions:")[0].endswith(":"), path
     assert run(["judge", "--help"]) == 0
     whole = capsys.readouterr().out
     titles = [line.rstrip(":") for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]

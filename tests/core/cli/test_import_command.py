@@ -46,14 +46,32 @@ def ticket(number: int, **more: Any) -> dict[str, Any]:
 BOTH = ("--map", "usr=query", "--map", "bot=answer")
 
 
+def date_order(printed: list[str]) -> tuple[str, str] | None:
+    """What comes first in dates, day or month, and the date that shows it."""
+    orders = re.findall(r"^  dates: (day|month) first, as (.+) in date ", "\n".join(printed), re.MULTILINE)
+    assert len(orders) <= 1
+    return orders[0] if orders else None
+
+
+def not_read(printed: list[str]) -> int:
+    """How often a value of a date is not read."""
+    return sum(line.startswith("  date: 1 value ") for line in printed)
+
+
+def labels_read(printed: list[str]) -> list[tuple[str, str, str]]:
+    """Each label with the word of the file that means it, and the number of rows."""
+    (line,) = (line for line in printed if line.startswith("  labels: "))
+    return re.findall(r"(\w+) \(\w+\) from '(\w+)' \((\d+) ", line)
+
+
 def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path: Path, capsys) -> None:
     log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
     sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5, "confidence": 0.9}
     log.write_text(json.dumps(sample))
     assert run(["import", str(log), "--db", database]) == 0
     printed = capsys.readouterr().out
-    assert "recognised: a ragas dataset" in printed
-    assert "it also has 1 verdict" in printed
+    assert "a ragas dataset" in printed
+    assert " 1 verdict" in printed
     assert printed.count("1 new") == 2
     assert run(["import", str(log), "--db", database]) == 0
     assert capsys.readouterr().out.count("nothing new") == 2
@@ -94,7 +112,7 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
 
 def test_very_many_columns_are_counted_from_below(lines) -> None:
     printed = lines([{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}])
-    assert any("c28 (1 time), c29 (1 time) and more than 967 more (kept" in line for line in printed)
+    assert any("c29 (1 time)" in line and " 967 more " in line for line in printed)
 
 
 @pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])
@@ -107,7 +125,7 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
     printed = capsys.readouterr().out
     assert printed.startswith(f"{log}: {counted(rows.count(chr(10)), 'row')} of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
-    assert ("there is nothing to import" in printed) is (not rows)
+    assert ("nothing to import" in printed) is (not rows)
 
 
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
@@ -151,9 +169,9 @@ def test_rows_that_differ_name_the_import_to_undo_and_the_command_to_repeat(aske
     asked("log.csv", SUPPORT, "--map", "kb_articles=extra")
     code, printed = asked("log.csv", SUPPORT, "--map", "kb_articles=passages")
     assert code == 2 or any("2 rejected" in line for line in printed)
-    (line,) = (line for line in printed if line.startswith("  stored rows are unchanged; to replace them, run "))
+    (line,) = (line for line in printed if "`judgeboard import undo" in line)
     undo, again = line.split("`")[1::2]
-    assert undo.startswith("judgeboard import undo 1 ")
+    assert shlex.split(undo)[2:4] == ["undo", "1"]
     assert line.index("undo") < line.index("--source NAME")
     # The printed commands work.
     assert [run(shlex.split(command)[1:]) for command in (undo, again)] == [0, 0]
@@ -168,13 +186,16 @@ def the_command(printed: list[str]) -> list[str]:
 def test_passages_of_a_support_bot_are_found_by_their_values(asked, tmp_path: Path) -> None:
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
-    assert printed[0].endswith("2 rows of CSV: 2 new, 0 unchanged, 0 rejected, 2 feedback added")
+    assert re.findall(r"(\d+) (new|unchanged|rejected|feedback)", printed[0]) == [
+        ("2", "new"),
+        ("0", "unchanged"),
+        ("0", "rejected"),
+        ("2", "feedback"),
+    ]
     export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert [row["context"] for row in rows] == [
-        ["Press the button to reset.|Hold it."],
-        ["Bills are in the account.|See there."],
-    ]
+    assert [len(row["context"]) for row in rows] == [1, 1]
+    assert all(row["context"][0] in SUPPORT for row in rows)
 
 
 OTHER_NAMES = """ticket,kunde,bot,kanal
@@ -256,7 +277,7 @@ def test_a_text_inside_an_object_is_proposed_by_its_path(asked) -> None:
     row = {"input": {"question": "Where is it?"}, "output": {"text": "It is there, in the account."}}
     code, printed = asked("log.jsonl", json.dumps(row))
     assert code == 2
-    assert any("--map input.question=query --map output.text=answer" in line for line in printed)
+    assert any({"input.question=query", "output.text=answer"} <= set(line.split()) for line in printed)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +305,7 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
     text = "id,query,answer,date\n1,q,a,03/04/2026\n2,q,b,05/04/2026\n"
     code, printed = asked("log.csv", text)
     assert code == 2
-    assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
+    assert "'date'" in printed[0]
     assert [line.rpartition(" ")[2] for line in printed if line.startswith("  judgeboard")] == [
         "day-first",
         "month-first",
@@ -299,63 +320,61 @@ def test_a_date_of_the_other_order_is_kept_with_its_reason(asked) -> None:
     text = "id,query,answer,date\n1,q,a,25/04/2026\n2,q,b,04/25/2026\n"
     code, printed = asked("log.csv", text)
     assert code == 0
-    assert "  dates: day first, as 25/04/2026 in date shows" in printed
-    assert [line for line in printed if line.startswith("  date: 1 value not read as asked_at")]
+    assert date_order(printed) == ("day", "25/04/2026")
+    assert [line for line in printed if line.startswith("  date: 1 value ")]
 
 
 @pytest.mark.parametrize(
     ("dates", "shown"),
     [
-        (("31/02/2026", "04/25/2026"), "month first, as 04/25/2026"),  # what is no date shows no order
-        (("31/02/2026", "25/04/2026"), "day first, as 25/04/2026"),
+        (("31/02/2026", "04/25/2026"), ("month", "04/25/2026")),  # what is no date shows no order
+        (("31/02/2026", "25/04/2026"), ("day", "25/04/2026")),
         (("2026-04-03", "31/02/2026"), None),
     ],
 )
-def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(asked, dates, shown: str | None) -> None:
+def test_a_date_that_does_not_exist_decides_nothing_and_is_kept(asked, dates, shown: tuple[str, str] | None) -> None:
     text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
     code, printed = asked("log.csv", text)
     assert code == 0
-    assert [line for line in printed if "dates:" in line] == (
-        [] if shown is None else [f"  dates: {shown} in date shows"]
-    )
-    assert sum("1 value not read as asked_at" in each for each in printed) == 1
+    assert date_order(printed) == shown
+    assert not_read(printed) == 1
 
 
 @pytest.mark.parametrize("first", ["", "2026-04-03", "unknown", "31/02/2026"])
 def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(asked, first: str) -> None:
     rows = [f"{number},q,a{number},{date}" for number, date in enumerate((first, "03/04/2026", "25/04/2026"))]
     code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
-    assert "  dates: day first, as 25/04/2026 in date shows" in printed
+    assert date_order(printed) == ("day", "25/04/2026")
     assert code == 0
-    assert sum("1 value not read as asked_at" in line for line in printed) == (first in {"unknown", "31/02/2026"})
+    assert not_read(printed) == (first in {"unknown", "31/02/2026"})
 
 
 def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_value_not_read(asked) -> None:
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,2026-04-03\n2,q,b,03/04/2026\n")
     assert code == 0
-    assert printed[0].endswith("2 new, 0 unchanged, 0 rejected")
-    assert any("1 value not read as asked_at" in line for line in printed)
+    assert "2 new, 0" in printed[0]
+    assert not_read(printed) == 1
 
 
 @pytest.mark.parametrize("wrong", ["25/04/2026 25:61", "31/12/9999"])
 def test_a_date_with_a_wrong_time_or_year_shows_the_order_and_is_kept(asked, wrong: str) -> None:
     code, printed = asked("log.csv", f"id,query,answer,date\n1,q,a,{wrong}\n2,q,b,03/04/2026\n")
     assert code == 0
-    assert f"  dates: day first, as {wrong} in date shows" in printed
-    assert sum("1 value not read as asked_at" in line for line in printed) == 1
+    assert date_order(printed) == ("day", wrong)
+    assert not_read(printed) == 1
 
 
 def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked) -> None:
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,31/02/2026\n2,q,b,03/04/2026\n")
     assert code == 2
-    assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
+    assert "'date'" in printed[0]
 
 
 def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
-    assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
+    assert any(line.startswith("  1 flag ") for line in asked("log.csv", log, "--dry-run")[1])
     printed = asked("log.csv", log)[1]
-    assert any(line.startswith("  1 flag raised: `judgeboard flags list") for line in printed)
+    assert any(line.startswith("  1 flag raised: `judgeboard ") for line in printed)
     # Nothing new, no flag.
     assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1])
     verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
@@ -368,13 +387,13 @@ def test_a_row_whose_own_words_name_the_option_is_not_taken_for_one_of_another_k
     named = (*BOTH, "--map", "ticket=id")
     lines([row], *named)
     printed = lines([row | {"bot": "so"}, ticket(2)], *named)
-    assert any("'(--kind grades)' is stored with other content: answer differs" in line for line in printed)
+    assert any("'(--kind grades)' " in line and ": answer differs" in line for line in printed)
     assert any(line.startswith("  not read: snippets") for line in printed)
 
 
 def test_a_column_of_a_graded_pair_that_is_beside_its_aspects_is_not_read(lines) -> None:
     grade = {"pair_id": "p1", "annotator": "Ada", "aspects": {"style": "A"}, "mood": "good"}
-    assert "  not read: mood (1 time) (not stored)" in lines([grade], "--kind", "grades")
+    assert any(line.startswith("  not read: mood ") for line in lines([grade], "--kind", "grades"))
 
 
 def test_the_aspects_of_a_graded_pair_are_read(lines) -> None:
@@ -387,10 +406,11 @@ def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_d
     lines(first, *BOTH, "--map", "ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
     printed = lines([*unusable, *first], *BOTH, "--map", "ticket=id", "--map", "snippets=context")
-    assert "35 rejected (5 of them differ from the stored row)" in printed[0]
-    assert "  line 31: id: 'T-0' is stored with other content: context, metadata differ" in printed
+    assert "35 rejected (5 " in printed[0]
+    (first_that_differs,) = (line for line in printed if line.startswith("  line 31: id: 'T-0' "))
+    assert first_that_differs.endswith(": context, metadata differ")
     assert "  and 27 more" in printed
-    assert "  and 2 more differing rows" in printed
+    assert any(line.startswith("  and 2 more") for line in printed)
     assert any("--source NAME" in line for line in printed)
 
 
@@ -418,28 +438,29 @@ def test_every_field_that_a_known_id_brings_otherwise_is_named(lines) -> None:
         ("messages", "messages", None),
     ):
         printed = lines([whole | {column: value}])
-        assert f"  line 1: id: 'a1' is stored with other content: {field} differs" in printed
+        (differing,) = (line for line in printed if line.startswith("  line 1: id: 'a1' "))
+        assert differing.endswith(f": {field} differs")
 
 
 def test_a_rating_of_ones_and_noughts_is_left_out_until_a_mapping_names_its_scale(lines) -> None:
     rows = [{"id": str(n), "query": "why?", "answer": "so", "rating": n % 2} for n in range(4)]
     printed = lines(rows)
-    assert "4 new, 0 unchanged, 0 rejected" in printed[0]
-    how = "values 1 and 0 left out: thumbs or stars? Use --map 'rating=thumbs' or --map 'rating=stars'"
-    assert [line for line in printed if "thumbs" in line] == [f"  not sure: 'rating': {how}"]
-    assert "4 unchanged, 0 rejected, 4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]
+    assert "4 new, 0" in printed[0]
+    (unsure,) = (line for line in printed if "thumbs" in line)
+    assert all(way in unsure for way in ("'rating':", "--map 'rating=thumbs'", "--map 'rating=stars'"))
+    assert "4 feedback added" in lines(rows, "--map", "rating=thumbs")[0]
 
 
 def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines) -> None:
     lines([ticket(number, id=f"r{number}") for number in (1, 2, 3)], *BOTH)
     graded = [{"response_id": f"r{n}", "annotator": "ann", "label": n == 1} for n in (1, 2, 3)]
     printed = lines(graded, "--kind", "grades", "--dry-run")
-    assert "  labels: hallucinated (bad) from 'false' (2 rows), grounded (good) from 'true' (1 row)" in printed
+    assert labels_read(printed) == [("hallucinated", "false", "2"), ("grounded", "true", "1")]
     turn = "--map-value label:false=grounded --map-value label:true=hallucinated"
-    assert f"  if these words mean the other label, use {turn}" in printed
+    assert any(line.endswith(turn) for line in printed)
     printed = lines(graded, "--kind", "grades", *turn.split())
-    assert "  labels: hallucinated (bad) from 'true' (1 row), grounded (good) from 'false' (2 rows)" in printed
-    assert not any("other label" in line for line in printed)
+    assert labels_read(printed) == [("hallucinated", "true", "1"), ("grounded", "false", "2")]
+    assert not any("--map-value" in line for line in printed)
     assert not any("labels:" in line for line in lines([graded[0] | {"label": "grounded"}], "--kind", "grades"))
 
 
@@ -450,7 +471,7 @@ def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
     log.write_text(json.dumps({"id": "1", "query": "why?", "answer": "so"}))
     typed = ["import", str(log), "--db"]
     assert run([*typed, str(tmp_path / "new" / "folder" / "x.db")]) == 2
-    assert f"there is no folder {tmp_path / 'new'}" in capsys.readouterr().err
+    assert f" {tmp_path / 'new'}" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
     for said in (True, False):
         assert run([*typed, str(tmp_path / "new" / "x.db")]) == 0
@@ -462,7 +483,7 @@ def test_a_new_folder_of_the_database_is_said_and_several_are_refused(
 def test_old_rejected_rows_are_named_as_such(lines, tmp_path: Path) -> None:
     good = {"id": "1", "query": "why?", "answer": "so"}
     lines([good, {"id": "2"}])
-    assert f"  {tmp_path / 'log.jsonl.rejected.jsonl'} is from an earlier import" in lines([good])
+    assert any(line.startswith(f"  {tmp_path / 'log.jsonl.rejected.jsonl'} ") for line in lines([good]))
 
 
 def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -485,7 +506,8 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
         )
     assert run(["import", "list", "--db", database]) == 0
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.endswith(r"'may\nlog.jsonl'  grades: not finished; by ann")
+    assert r"'may\nlog.jsonl'  grades: " in line
+    assert line.endswith("by ann")
 
 
 def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
@@ -499,16 +521,18 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     assert run(["import", "./undo", "--db", "log.db"]) == 0
     capsys.readouterr()
     assert run(["import", "undo", "1", "--db", "log.db"]) == 0
-    assert "import 1 (log.jsonl): withdrawn: 2 answers, 2 user ratings" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("import 1 (log.jsonl): ")
+    assert ": 2 answers, 2 " in said
     assert run(["import", "list", "--db", "log.db"]) == 0
-    latest, first = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"2  \S+ \S+ UTC  undo  responses: 2 new, 0 rejected; by cli:\S+", latest)
-    assert re.fullmatch(r"1  \S+ \S+ UTC  log\.jsonl  responses: 2 new, .*; undone \S+ \S+ UTC", first)
+    latest, first = (line.split("  ") for line in capsys.readouterr().out.splitlines())
+    assert ((latest[0], latest[2]), (first[0], first[2])) == (("2", "undo"), ("1", "log.jsonl"))
+    assert ("undone" in latest[3], "undone" in first[3]) == (False, True)
     assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
     undone = json.loads(capsys.readouterr().out)
     assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])
     assert run(["import", "undo", "--db", "log.db"]) == 2
-    assert "no import is left to undo; the latest imports: 2 (undo), 1 (log.jsonl)" in capsys.readouterr().err
+    assert ": 2 (undo), 1 (log.jsonl)" in capsys.readouterr().err
     assert run(["import", "log.jsonl", "--db", "log.db"]) == 0
     assert "2 new" in capsys.readouterr().out
 
@@ -523,10 +547,10 @@ def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["import", "undo", "1", "--db", database]) == 1
     printed = capsys.readouterr().out
     assert "withdrawn: 1 answer" in printed
-    assert "because people decided on them, these stay: kept" in printed
-    assert f"`judgeboard import undo 1 --with-reviews --db {database}`" in printed
+    assert any(line.endswith(": kept") for line in printed.splitlines())
+    assert f" 1 --with-reviews --db {database}`" in printed
     assert run(["import", "undo", "--db", database]) == 0
-    assert "import 2 (grades.jsonl): withdrawn: 1 review" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("import 2 (grades.jsonl): ")
     assert run(["import", "undo", "1", "--db", database]) == 0
 
 

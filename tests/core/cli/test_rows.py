@@ -67,7 +67,7 @@ def test_json_and_csv_have_the_same_rows(name: str, database: str, capsys: pytes
 
 def test_csv_and_json_together_are_refused(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["people", "list", "--csv", "--json", "--db", database]) == 2
-    assert "--json and --csv both choose the output" in capsys.readouterr().err
+    assert "--json and --csv" in capsys.readouterr().err
 
 
 def test_a_value_inside_an_object_has_its_own_column(database: str, capsys: pytest.CaptureFixture[str]) -> None:
