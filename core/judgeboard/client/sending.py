@@ -111,7 +111,11 @@ class Client:
         entry = _Entry(path)
         try:
             # Serialised here, because the caller may change a list afterwards.
-            entry.body = _as_json(body)
+            # An object as JSON, which has neither NaN nor infinity, nor half an emoji.
+            text = json.dumps(body, ensure_ascii=False, default=_plain)
+            if "NaN" in text or "Infinity" in text:
+                text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
+            entry.body = _HALF.sub("\ufffd", text).encode()
         except Exception as error:  # noqa: BLE001 - whatever is in the metadata of an application
             self._drop([entry], f"it cannot be written as JSON ({type(error).__name__})")
             return entry.stored
@@ -474,14 +478,6 @@ def plain_passage(passage: Any) -> Any:
         return str(passage)
     more = {name: getattr(passage, name, None) for name in names}
     return {"text": text} | {name: value for name, value in more.items() if value is not None and value != {}}
-
-
-def _as_json(body: dict[str, Any]) -> bytes:
-    """Return an object as JSON, which has neither NaN nor infinity, nor half an emoji."""
-    text = json.dumps(body, ensure_ascii=False, default=_plain)
-    if "NaN" in text or "Infinity" in text:
-        text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
-    return _HALF.sub("\ufffd", text).encode()
 
 
 def _plain(value: Any) -> Any:

@@ -195,7 +195,19 @@ def grade(
         check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = replace(request, grade=grade, judgment_seen_id=judgment_seen_id)
         review = checked_review(connection, response, review)
-        return store_review(connection, "grade", _replacing_grade(connection, review), reviewer, {})
+        # Let a grade without a decision replace the reviewer's earlier one without a decision, except for bulk tags.
+        own = current_reviews(
+            connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
+        )
+        # The note of a refused decision may be newer than the grade.
+        grades = [each for each in own if each.grade != each.grade.only_notes()]
+        return store_review(
+            connection,
+            "grade",
+            replace(review, replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None)),
+            reviewer,
+            {},
+        )
 
 
 def checked_review(connection: Connection, response: LockedResponse | None, review: Review) -> Review:
@@ -363,13 +375,3 @@ def withdrawal(review: Review, key: str, at: datetime, seen: tuple[str, ...] | N
         request_key=key,
         at=at,
     )
-
-
-def _replacing_grade(connection: Connection, review: Review) -> Review:
-    """Let a grade without a decision replace the reviewer's earlier one without a decision, except for bulk tags."""
-    own = current_reviews(
-        connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
-    )
-    # The note of a refused decision may be newer than the grade.
-    grades = [each for each in own if each.grade != each.grade.only_notes()]
-    return replace(review, replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None))

@@ -97,7 +97,13 @@ def measure_issue(connection: Connection, issue: Issue, now: datetime | None = N
     """
     where, fixed_day = issue.where, issue.fixed_day
     hits = answers_by_day(connection, where)
-    every = answers_by_day(connection, _among(where), reviewed=bool(where.failure_modes))
+    # The filter of all answers that the shares of an issue refer to.
+    kept = {name: getattr(where, name) for name in _AMONG}
+    if needs_verdict(where):
+        kept |= {"judge": where.judge, "judge_version": where.judge_version}
+        kept["min_score"] = None if where.min_score is where.max_score is None else 0.0
+        kept["min_quality"] = None if where.min_quality is where.max_quality is None else 1
+    every = answers_by_day(connection, RowFilter(**kept), reviewed=bool(where.failure_modes))
     plausible = PlausibleDays.at(now)
     days = sorted(day for day in every if day is not None and plausible.include(day))
     sides = [[day for day in days if (fixed_day is None or day < fixed_day) is early] for early in (True, False)]
@@ -121,16 +127,6 @@ def measure_issue(connection: Connection, issue: Issue, now: datetime | None = N
             for first, last in [(max(start, where.day_from or start), min(start + 6, where.day_to or start + 6))]
         ),
     )
-
-
-def _among(where: RowFilter) -> RowFilter:
-    """Return the filter of all answers that the shares of an issue refer to."""
-    kept = {name: getattr(where, name) for name in _AMONG}
-    if needs_verdict(where):
-        kept |= {"judge": where.judge, "judge_version": where.judge_version}
-        kept["min_score"] = None if where.min_score is where.max_score is None else 0.0
-        kept["min_quality"] = None if where.min_quality is where.max_quality is None else 1
-    return RowFilter(**kept)
 
 
 def issue_notes(issue: Issue, figures: IssueFigures) -> Iterator[Note]:

@@ -242,7 +242,11 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None 
     item = item_by_id(connection, item_id)
     reviews = reviews_on(connection, item_id)
     if viewer is not None:
-        _check_may_see(connection, viewer, item, reviews)
+        if hidden_of(connection, viewer.id, response_id=item.response_id, pair_id=item.pair_id):
+            raise NotAllowed("You must review this item blind first: then you see the other reviews.")
+        took_part = any(review.reviewer_id == viewer.id for review in reviews)
+        if not may(viewer, Action.ADJUDICATE) and not (took_part and item.state is ItemState.ADJUDICATED):
+            raise NotAllowed("Only the reviewers of an item see its other reviews, after a lead has adjudicated it.")
     answer = None if item.response_id is None else answer_texts(connection, [item.response_id])[item.response_id]
     return Conflict(
         item=item,
@@ -253,14 +257,6 @@ def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None 
         differ_on=_differ_on(reviews, item.reviews_needed),
         skips=tuple(skips_of(connection, item_id)),
     )
-
-
-def _check_may_see(connection: Connection, viewer: Reviewer, item: QueueItem, reviews: Sequence[QueueReview]) -> None:
-    if hidden_of(connection, viewer.id, response_id=item.response_id, pair_id=item.pair_id):
-        raise NotAllowed("You must review this item blind first: then you see the other reviews.")
-    took_part = any(review.reviewer_id == viewer.id for review in reviews)
-    if not may(viewer, Action.ADJUDICATE) and not (took_part and item.state is ItemState.ADJUDICATED):
-        raise NotAllowed("Only the reviewers of an item see its other reviews, after a lead has adjudicated it.")
 
 
 def _page(connection: Connection, rows: Sequence[ConflictRow], limit: int) -> ConflictPage:

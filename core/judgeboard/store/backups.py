@@ -145,21 +145,17 @@ def _used_by_nobody_else(path: Path) -> Iterator[None]:
     """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
         with suppress(sqlite3.DatabaseError):
-            _hold(connection, path)
+            try:
+                # Ends the write-ahead log, which SQLite allows to the only connection.
+                (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+                if mode != "delete":
+                    raise sqlite3.OperationalError(mode)
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise BadInput(
+                    f"another process uses {path}: stop the servers and workers on it, then restore again"
+                ) from error
         yield
-
-
-def _hold(connection: sqlite3.Connection, path: Path) -> None:
-    try:
-        # Ends the write-ahead log, which SQLite allows to the only connection.
-        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-        if mode != "delete":
-            raise sqlite3.OperationalError(mode)
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        raise BadInput(
-            f"another process uses {path}: stop the servers and workers on it, then restore again"
-        ) from error
 
 
 def _exchange(path: Path, part: Path, kept: Path) -> None:

@@ -62,10 +62,6 @@ def latest_events(
 ) -> tuple[StoredEvent, ...]:
     """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
-    return _events(connection, *_conditions(connection, where), *older, limit=limit)
-
-
-def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if where.kind is not None:
         conditions.append(EVENT.c.kind == where.kind)
@@ -76,7 +72,7 @@ def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElemen
         conditions.append(EVENT.c.response_id.in_(named))
     if where.since is not None:
         conditions.append(EVENT.c.at >= where.since)
-    return conditions
+    return _events(connection, *conditions, *older, limit=limit)
 
 
 def _actor(connection: Connection, name: str) -> str:

@@ -336,7 +336,11 @@ def conditions_of(where: RowFilter) -> list[str]:
 
 def _single(field: str, value: str) -> tuple[str, Any]:
     if field in DAY_FIELDS:
-        return DAY_FIELDS[field], _parsed_day(field, value)
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            raise BadInput(f"--where {field}={value}: not a day; write it as 2026-03-01") from None
+        return DAY_FIELDS[field], utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
     if field == "time":
         _check_choices("time", (value,), ("none",))
         return "no_time", True
@@ -349,14 +353,6 @@ def _single(field: str, value: str) -> tuple[str, Any]:
         except ValueError:
             raise BadInput(f"--where {field}={value}: not a number") from None
     return field, value
-
-
-def _parsed_day(field: str, value: str) -> int:
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        raise BadInput(f"--where {field}={value}: not a day; write it as 2026-03-01") from None
-    return utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
 
 
 def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[str]) -> None:

@@ -124,7 +124,12 @@ def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor:
     # A trace with the id of an answer that came another way has no answer of its own, but repeats the texts.
     for external_id, source in roots.values():
         forget_unused_traces(connection, trace_id=external_id, source=source)
-    _leave_queues(connection, ids, now)
+    of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
+    items = unfinished_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
+    for item in items:
+        set_item_state(connection, item, ItemState.LEFT, now)
+    flags = flags_of(connection, [item.id for item in items])
+    close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
     return ids
 
 
@@ -153,15 +158,6 @@ def _overwrite_deleted(connection: Connection) -> None:
     if connection.dialect.name == "sqlite":
         # With this pragma, SQLite overwrites blanked pages instead of only releasing them.
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
-
-
-def _leave_queues(connection: Connection, ids: list[int], now: datetime) -> None:
-    of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
-    items = unfinished_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
-    for item in items:
-        set_item_state(connection, item, ItemState.LEFT, now)
-    flags = flags_of(connection, [item.id for item in items])
-    close_flags(connection, {flag for of_item in flags.values() for flag in of_item})
 
 
 def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:

@@ -396,7 +396,10 @@ def value_counts(connection: Connection, version_id: int) -> dict[str, ValueCoun
     names, scales, values, counts = read_columns(connection, dimensions)
     for place, name in enumerate(names.names):
         rows = names.codes == place
-        counts_by_measure[name] = ValueCounts(values[rows], counts[rows], _only(scales, rows))
+        codes = np.unique(scales.codes[rows])
+        counts_by_measure[name] = ValueCounts(
+            values[rows], counts[rows], scales.names[int(codes[0])] if len(codes) == 1 else None
+        )
     return counts_by_measure
 
 
@@ -433,8 +436,3 @@ def _verdict_of(current: Any, version_id: int, response_id: ColumnElement[Any]) 
 
 def _named(columns: list[FloatArray]) -> Scores:
     return dict(zip(_NAMES, columns, strict=True))
-
-
-def _only(scales: TextColumn, rows: Any) -> str | None:
-    codes = np.unique(scales.codes[rows])
-    return scales.names[int(codes[0])] if len(codes) == 1 else None

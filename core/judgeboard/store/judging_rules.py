@@ -204,12 +204,6 @@ def set_problem(connection: Connection, rule_id: int, problem: str | None) -> No
     connection.execute(update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule_id).values(problem=problem))
 
 
-def _sampled(rule: JudgingRule) -> ColumnElement[bool]:
-    # The hash of the content is the draw: it is stored, so the database selects without reading every answer.
-    by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
-    return case(*by_type, else_=_below(rule.rate)) if by_type else _below(rule.rate)
-
-
 def _below(rate: float) -> ColumnElement[bool]:
     if rate >= 1:
         return true()
@@ -217,10 +211,12 @@ def _below(rate: float) -> ColumnElement[bool]:
 
 
 def _waiting(connection: Connection, rule: JudgingRule) -> list[ColumnElement[bool]]:
+    # The hash of the content is the draw: it is stored, so the database selects without reading every answer.
+    by_type = [(RESPONSE.c.query_type == name, _below(rate)) for name, rate in rule.rates.items()]
     return [
         RESPONSE.c.id > rule.after_id,
         *unasked(connection, rule.judge_version_id, Selection(rule.where, PLAIN, None, 2**62)),
-        _sampled(rule),
+        case(*by_type, else_=_below(rule.rate)) if by_type else _below(rule.rate),
         *(~_judged_by(each) for each in rule.earlier),
     ]
 
@@ -286,10 +282,6 @@ def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[
     return [id_ for id_, stored in connection.execute(query.order_by(RUN.c.id)) if stored.get("rule") in ids]
 
 
-def _runs_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> list[int]:
-    return _runs(connection, rule, RUN.c.started_at >= _midnight(now))
-
-
 def run_of_day(connection: Connection, rule: JudgingRule, now: datetime) -> StoredRun | None:
     """Return the run of a rule and its judge on the day (UTC) of ``now``, None before its first answer."""
     of_judge = RUN.c.judge_version_id == rule.judge_version_id
@@ -339,7 +331,7 @@ def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now:
 
 def spent_today(connection: Connection, rule: JudgingRule, now: datetime) -> Counts:
     """Return the counts and the cost of a rule on the day of ``now``, of all judges that it had on this day."""
-    return shared_counts(connection, *_runs_of_day(connection, rule, now))[0]
+    return shared_counts(connection, *_runs(connection, rule, RUN.c.started_at >= _midnight(now)))[0]
 
 
 def budget_is_used_up(rule: JudgingRule, spent: Counts) -> bool:

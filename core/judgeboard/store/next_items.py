@@ -233,21 +233,19 @@ def _first_needed(
     first = free.limit(1).with_for_update(skip_locked=True)
     which = LEASE.c.id == first.scalar_subquery()
     while (taken := assign_lease(connection, which, reviewer_id, token, now=now, until=until)) is not None:
-        if _is_needed(connection, taken.queue_item_id):
+        # Whether an item has an open flag or needs none (pairs, repeats, queues that are not `flagged_only`).
+        of_item = QUEUE_ITEM_FLAG.c.queue_item_id == taken.queue_item_id
+        still_open = exists().where(
+            of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value
+        )
+        any_answer = exists().where(
+            QUEUE_ITEM.c.id == taken.queue_item_id, QUEUE.c.id == QUEUE_ITEM.c.queue_id, QUEUE.c.flagged_only.is_(False)
+        )
+        if bool(connection.execute(select(or_(~exists().where(of_item), still_open, any_answer))).scalar_one()):
             return taken
         if not _leave(connection, taken, now):
             return assign_lease(connection, LEASE.c.id == taken.id, reviewer_id, token, now=now, until=until)
     return None
-
-
-def _is_needed(connection: Connection, item_id: int) -> bool:
-    """Return whether an item has an open flag or needs none (pairs, repeats, queues that are not ``flagged_only``)."""
-    of_item = QUEUE_ITEM_FLAG.c.queue_item_id == item_id
-    still_open = exists().where(of_item, FLAG.c.id == QUEUE_ITEM_FLAG.c.flag_id, FLAG.c.state == FlagState.OPEN.value)
-    any_answer = exists().where(
-        QUEUE_ITEM.c.id == item_id, QUEUE.c.id == QUEUE_ITEM.c.queue_id, QUEUE.c.flagged_only.is_(False)
-    )
-    return bool(connection.execute(select(or_(~exists().where(of_item), still_open, any_answer))).scalar_one())
 
 
 def _leave(connection: Connection, taken: Lease, now: datetime) -> bool:

@@ -36,6 +36,8 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
     own += _leads(where, own)
     if where.states and FlagState.OPEN not in where.states:
         own.append(FLAG.c.state.in_(where.states))  # the list has open flags only, so it is empty
+    # The index for counting; rule and query type have a narrower index than the orders.
+    counted = RowFilter(rules=where.rules, query_types=where.query_types)
     return KeyedList(
         connection,
         FLAG,
@@ -43,7 +45,7 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
         own=[OPEN, *own],
         elsewhere=elsewhere,
         aside=None if reviewer_id is None else _done_by(connection, reviewer_id),
-        count_index=_count_index(where),
+        count_index="ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest",
         gather_index=order.index,
     )
 
@@ -67,12 +69,6 @@ def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnE
         *matching,
     )
     return [or_(FLAG.c.leads, ~other)]
-
-
-def _count_index(where: RowFilter) -> str:
-    """Return the index for counting; rule and query type have a narrower index than the orders."""
-    counted = RowFilter(rules=where.rules, query_types=where.query_types)
-    return "ix_flag_open_rule" if replace(where, states=()) == counted else "ix_flag_open_newest"
 
 
 def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:

@@ -56,25 +56,21 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
             check_usable(store)
     except BaseException:
         if is_new:
-            _remove_without_schema(store)
+            # Remove a SQLite file that has no schema, as after a full disk; another process may have given it one.
+            path = Path(str(store.engine.url.database))
+            files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
+            try:
+                has_schema = current_revision(store) is not None
+            except JudgeboardError:
+                sizes = [file.stat().st_size if file.exists() else 0 for file in files[:2]]
+                has_schema = sizes[0] > ONE_PAGE or sizes[1] > 0
+            if not has_schema:
+                store.engine.dispose()
+                for file in files:
+                    file.unlink(missing_ok=True)
         store.close()
         raise
     return store
-
-
-def _remove_without_schema(store: Store) -> None:
-    """Remove a SQLite file that has no schema, as after a full disk; another process may have given it one."""
-    path = Path(str(store.engine.url.database))
-    files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
-    try:
-        has_schema = current_revision(store) is not None
-    except JudgeboardError:
-        sizes = [file.stat().st_size if file.exists() else 0 for file in files[:2]]
-        has_schema = sizes[0] > ONE_PAGE or sizes[1] > 0
-    if not has_schema:
-        store.engine.dispose()
-        for file in files:
-            file.unlink(missing_ok=True)
 
 
 def check_usable(store: Store) -> None:

@@ -234,7 +234,10 @@ def signal_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """Return the cells of `quadrant` with a verdict or feedback."""
     counts = _judged(connection)
     # Feedback on answers without a verdict: all feedback minus the feedback on answers with a verdict.
-    for user, n in _feedback_sides(connection).items():
+    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
+    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
+    query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
+    for user, n in dict(connection.execute(query).one()._asdict()).items():
         counts["none", user] = n - sum(counts.get((judge, user), 0) for judge in ("low", "high"))
     return counts
 
@@ -248,13 +251,6 @@ def _judged(connection: Connection) -> dict[tuple[str, str], int]:
     low = connection.execute(query.where(is_low(thresholds(connection)))).one()
     counts = {("low", side): n for side, n in zip(sides, low, strict=True)}
     return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
-
-
-def _feedback_sides(connection: Connection) -> dict[str, int]:
-    made = select(RESPONSE.c.id).where(_NOT_LOGGED)
-    counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
-    query = select(*counters).where(is_latest_feedback(), FEEDBACK.c.response_id.not_in(made))
-    return dict(connection.execute(query).one()._asdict())
 
 
 _DAYS = 7

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Subquery, and_, case, exists, func, literal, select
+from sqlalchemy import Connection, and_, case, exists, func, literal, select
 
 from judgeboard.domain import (
     OVERALL,
@@ -218,7 +218,22 @@ class PairFacts:
 
 def pair_facts(connection: Connection) -> PairFacts:
     """Return the facts of every pair; an adjudication is preferred to the gold label of the data."""
-    adjudications = _adjudications()
+    # The adjudication of each pair that has one; the latest if several queues have one.
+    latest = (
+        select(REVIEW.c.pair_id, func.max(REVIEW.c.id).label("id"))
+        .where(
+            REVIEW.c.pair_id.is_not(None),
+            REVIEW.c.queue_item_id.is_not(None),
+            REVIEW.c.stage == Stage.ADJUDICATION.value,
+            is_current(),
+        )
+        .group_by(REVIEW.c.pair_id)
+        .subquery()
+    )
+    conditions = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
+    adjudications = (
+        select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*conditions)).subquery()
+    )
     known = func.coalesce(adjudications.c.preference, PAIR.c.gold)
     gold = case(*((known == side, literal(code)) for code, side in enumerate(SIDES) if side), else_=literal(0))
     query = (
@@ -269,23 +284,6 @@ def score_differences(connection: Connection, version_id: int, dimension: str | 
     of_a, of_b = (_score(own, origin, scored, values.astype(np.float64)) for own, origin in (answers[:2], answers[2:]))
     both = ~np.isnan(of_a) & ~np.isnan(of_b)
     return pairs[both], np.round((of_b - of_a)[both] / TIE) * TIE
-
-
-def _adjudications() -> Subquery:
-    """The adjudication of each pair that has one; the latest if several queues have one."""
-    latest = (
-        select(REVIEW.c.pair_id, func.max(REVIEW.c.id).label("id"))
-        .where(
-            REVIEW.c.pair_id.is_not(None),
-            REVIEW.c.queue_item_id.is_not(None),
-            REVIEW.c.stage == Stage.ADJUDICATION.value,
-            is_current(),
-        )
-        .group_by(REVIEW.c.pair_id)
-        .subquery()
-    )
-    conditions = PREFERENCE_SCORE.c.review_id == latest.c.id, PREFERENCE_SCORE.c.aspect == OVERALL
-    return select(latest.c.pair_id, PREFERENCE_SCORE.c.preference).join(PREFERENCE_SCORE, and_(*conditions)).subquery()
 
 
 def _score(own: IntArray, origin: IntArray, scored: IntArray, values: FloatArray) -> FloatArray:

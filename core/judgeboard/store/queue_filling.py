@@ -121,12 +121,14 @@ def add_drawn(connection: Connection, queue: Queue, drawn: Sequence[DrawnAnswer]
         for each in drawn
     ]
     insert_items(connection, queue.id, new, now)
-    return CreatedQueue(queue, len(new), labelled=_count_labelled(connection, list(answers)))
-
-
-def _count_labelled(connection: Connection, response_ids: Sequence[int]) -> int:
-    labelled = REVIEW.c.response_id.in_(listed(connection, response_ids)), REVIEW.c.label.is_not(None), is_current()
-    return int(connection.execute(select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)).scalar_one())
+    labelled = REVIEW.c.response_id.in_(listed(connection, list(answers))), REVIEW.c.label.is_not(None), is_current()
+    return CreatedQueue(
+        queue,
+        len(new),
+        labelled=int(
+            connection.execute(select(func.count(REVIEW.c.response_id.distinct())).where(*labelled)).scalar_one()
+        ),
+    )
 
 
 def add_answers(connection: Connection, queue: Queue, response_ids: Collection[int], bulk: str, now: datetime) -> int:

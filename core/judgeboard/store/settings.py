@@ -78,18 +78,14 @@ def settings_in_force(connection: Connection) -> Settings:
     if settings.implied_labels and settings.origin("implied_labels") != "stored":
         _check_rules(settings.origin("implied_labels"), settings.implied_labels)
     if settings.checks and settings.origin("checks") != "stored":
-        _check_checks(settings)
+        from judgeboard.flags.checks import named_checks  # few databases have checks
+
+        try:
+            named_checks(settings.checks)
+        except BadInput as error:
+            file = settings.origin("checks").partition(", line ")[0]  # the lines of the checks are those of the file
+            raise BadInput(str(error).replace("checks", file, 1)) from None
     return settings
-
-
-def _check_checks(settings: Settings) -> None:
-    from judgeboard.flags.checks import named_checks  # few databases have checks
-
-    try:
-        named_checks(settings.checks)
-    except BadInput as error:
-        file = settings.origin("checks").partition(", line ")[0]  # the lines of the checks are those of the file
-        raise BadInput(str(error).replace("checks", file, 1)) from None
 
 
 def thresholds(connection: Connection) -> Thresholds:
@@ -137,7 +133,16 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
     if key not in SETTING_KEYS:
         raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:
-        _check_judge(connection, value)
+        versions = list_versions(connection)
+        retired = retired_versions(connection)
+        in_use = sorted({version.name for version in versions if version.id not in retired})
+        if value not in in_use:
+            gone = (
+                f"every version of {value} is retired"
+                if value in {each.name for each in versions}
+                else f"no judge {value!r}"
+            )
+            raise BadInput(f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}")
     elif value is not None:
         value = getattr(_checked(key, value), key)
         named = naming(Thresholds.model_fields[key])
@@ -171,17 +176,6 @@ def _checked(key: str, value: Any) -> Thresholds:
 
         named_checks(thresholds.checks)
     return thresholds
-
-
-def _check_judge(connection: Connection, name: str) -> None:
-    versions = list_versions(connection)
-    retired = retired_versions(connection)
-    in_use = sorted({version.name for version in versions if version.id not in retired})
-    if name not in in_use:
-        gone = (
-            f"every version of {name} is retired" if name in {each.name for each in versions} else f"no judge {name!r}"
-        )
-        raise BadInput(f"{gone}; in use: {', '.join(in_use) or 'none, no judge has judged yet'}")
 
 
 def check_query_types(connection: Connection, setting: str, types: Collection[str]) -> None:

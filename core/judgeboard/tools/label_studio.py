@@ -184,7 +184,15 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
             names = ", ".join(score.name for score in item.scores)
             raise Refused(f"the labeling interface of project {project} has no control for {names}")
         if item.by_person:
-            _store_annotation(http, task, result)
+            # Label Studio gives every annotation a new id: an earlier one is found by the ids of its regions.
+            # So a POST without an answer is not repeated: it may be stored, and the next push finds it.
+            own = {region["id"] for region in result}
+            stored = http.send("GET", f"/api/tasks/{task}/annotations/") or []
+            earlier = [each["id"] for each in stored if own & {region.get("id") for region in each.get("result") or ()}]
+            if earlier:
+                http.send("PATCH", f"/api/annotations/{earlier[0]}/", {"result": result})
+            else:
+                http.send("POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False)
         else:
             _store_prediction(http, task, item, result)
 
@@ -221,18 +229,6 @@ def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]
             region = {"from_name": name, "to_name": control["to_name"][0], "type": kind, "value": value}
             result.append(region | {"id": stable_id(item, name).hex[:10]})
     return result
-
-
-def _store_annotation(http: Connection, task: int, result: list[dict[str, Any]]) -> None:
-    # Label Studio gives every annotation a new id: an earlier one is found by the ids of its regions.
-    # So a POST without an answer is not repeated: it may be stored, and the next push finds it.
-    own = {region["id"] for region in result}
-    stored = http.send("GET", f"/api/tasks/{task}/annotations/") or []
-    earlier = [each["id"] for each in stored if own & {region.get("id") for region in each.get("result") or ()}]
-    if earlier:
-        http.send("PATCH", f"/api/annotations/{earlier[0]}/", {"result": result})
-    else:
-        http.send("POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False)
 
 
 def _store_prediction(http: Connection, task: int, item: PushItem, result: list[dict[str, Any]]) -> None:

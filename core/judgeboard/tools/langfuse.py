@@ -24,7 +24,7 @@ from judgeboard.imports.exports.traced import (
 from judgeboard.imports.fields import fault_in, json_text
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
-from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.store.tools import PushItem
 from judgeboard.text import iso_z
 from judgeboard.tools.history import (
     History,
@@ -158,13 +158,15 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
     """Return an observation as the span that Langfuse's own libraries send."""
     started = nanoseconds(values.get("startTime"))
     ended = nanoseconds(values.get("endTime"))
+    details = parsed_object(values.get("costDetails"))
+    total = values.get("totalCost")
     attributes = {
         _OBSERVATION + "type": str(values.get("type") or "span").lower(),
         _OBSERVATION + "input": _attribute_text(values.get("input")),
         _OBSERVATION + "output": _attribute_text(values.get("output")),
         _OBSERVATION + "model.name": named(values, ("provided_model_name", "model")),
         _OBSERVATION + "usage_details": json_text(values.get("usageDetails") or values.get("usage")),
-        _OBSERVATION + "cost_details": _cost_details(values),
+        _OBSERVATION + "cost_details": json_text(details or ({"total": total} if total not in (None, "") else None)),
         _TRACE + "name": values.get("traceName"),
         _TRACE + "tags": from_json(values.get("tags") or values.get("traceTags")),
         _OF_TRACE["environment"]: values.get("environment"),
@@ -191,12 +193,6 @@ def _attribute_text(value: Any) -> str | None:
     """Return input or output as an attribute has it. A text in quotes, as some exports write texts, is unquoted."""
     inner = from_json(value)
     return json_text(inner if isinstance(inner, str) else value)
-
-
-def _cost_details(values: Mapping[str, Any]) -> str | None:
-    details = parsed_object(values.get("costDetails"))
-    total = values.get("totalCost")
-    return json_text(details or ({"total": total} if total not in (None, "") else None))
 
 
 def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
@@ -309,6 +305,9 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
         outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
     prompt_tokens, completion_tokens = _tokens(parsed_object(attributes.get(_OBSERVATION + "usage_details")))
+    details = parsed_object(attributes.get(_OBSERVATION + "cost_details"))
+    total = as_number(details.get("total"))
+    parts = [number for each in details.values() if (number := as_number(each)) is not None]
     return Part(
         "langfuse",
         operation,
@@ -316,7 +315,7 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         model=first_scalar(attributes, (_OBSERVATION + "model.name",)),
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
-        cost=_total_cost(parsed_object(attributes.get(_OBSERVATION + "cost_details"))),
+        cost=total if total is not None or not parts else sum(parts),
         session=first_scalar(attributes, _SESSIONS),
         user=first_scalar(attributes, _USERS),
         tags=tags_in(first(attributes, _TAGS)),
@@ -351,12 +350,6 @@ def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
 
 
-def _total_cost(details: Mapping[str, Any]) -> float | None:
-    total = as_number(details.get("total"))
-    parts = [number for each in details.values() if (number := as_number(each)) is not None]
-    return total if total is not None or not parts else sum(parts)
-
-
 def _metadata_of(span: Span) -> dict[str, Any]:
     """Return the metadata of the trace and, on its root, of the observation."""
     attributes = span.attributes
@@ -383,31 +376,23 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
-            http.send("POST", "/api/public/scores", _score_body(item, score))
-
-
-def _score_body(item: PushItem, score: PushScore) -> dict[str, Any]:
-    body = {
-        "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
-        "traceId": _trace_of_item(item),
-        "observationId": span_id_of(item),
-        "name": score.name,
-        "value": score.value if score.label is None else score.label,
-        "dataType": "NUMERIC" if score.label is None else "CATEGORICAL",
-        "comment": score.reasoning or item.note,
-        "metadata": facts(item),
-        "environment": item.metadata.get("environment"),
-        "timestamp": iso_z(item.at),
-    }
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _trace_of_item(item: PushItem) -> str:
-    # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that it does not have.
-    found = trace_id_of(item) or item.metadata.get("trace_id")
-    if not found and "langfuse" in f"{item.source} {item.metadata}".lower():
-        found = item.external_id
-    return str(found or needed_trace_id(item))
+            # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that it does not have.
+            found = trace_id_of(item) or item.metadata.get("trace_id")
+            if not found and "langfuse" in f"{item.source} {item.metadata}".lower():
+                found = item.external_id
+            body = {
+                "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
+                "traceId": str(found or needed_trace_id(item)),
+                "observationId": span_id_of(item),
+                "name": score.name,
+                "value": score.value if score.label is None else score.label,
+                "dataType": "NUMERIC" if score.label is None else "CATEGORICAL",
+                "comment": score.reasoning or item.note,
+                "metadata": facts(item),
+                "environment": item.metadata.get("environment"),
+                "timestamp": iso_z(item.at),
+            }
+            http.send("POST", "/api/public/scores", {name: value for name, value in body.items() if value is not None})
 
 
 LANGFUSE = Target(

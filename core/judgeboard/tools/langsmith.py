@@ -35,7 +35,7 @@ from judgeboard.imports.exports.traced import (
 from judgeboard.imports.fields import fault_in
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
-from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.store.tools import PushItem
 from judgeboard.text import EPOCH, as_utc, iso_z, storable_json
 from judgeboard.tools.history import (
     History,
@@ -431,7 +431,18 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
 def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
-            feedback = _feedback_body(item, score)
+            body = {
+                "id": str(stable_id(item, score.name)),
+                "run_id": _run_id(item),
+                "key": score.name,
+                "score": score.value,
+                "value": score.label,
+                "comment": score.reasoning or item.note,
+                "correction": {name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits} or None,
+                "feedback_source": {"type": "api" if item.by_person else "model", "metadata": facts(item)},
+                "created_at": item.at.isoformat(),
+            }
+            feedback = {name: value for name, value in body.items() if value is not None}
             try:
                 http.send("POST", "/feedback", feedback)
             except Refused as error:
@@ -439,21 +450,6 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
                     raise
                 changed = {name: feedback.get(name) for name in ("score", "value", "comment", "correction")}
                 http.send("PATCH", f"/feedback/{feedback['id']}", changed)
-
-
-def _feedback_body(item: PushItem, score: PushScore) -> dict[str, Any]:
-    body = {
-        "id": str(stable_id(item, score.name)),
-        "run_id": _run_id(item),
-        "key": score.name,
-        "score": score.value,
-        "value": score.label,
-        "comment": score.reasoning or item.note,
-        "correction": {name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits} or None,
-        "feedback_source": {"type": "api" if item.by_person else "model", "metadata": facts(item)},
-        "created_at": item.at.isoformat(),
-    }
-    return {name: value for name, value in body.items() if value is not None}
 
 
 def _run_id(item: PushItem) -> str:

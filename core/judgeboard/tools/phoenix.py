@@ -145,18 +145,14 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if value is None:
         return
     if isinstance(value, dict):
-        yield name, json.dumps(_present(value), ensure_ascii=False)
+        # An object without the nulls that a table adds for the keys of other rows.
+        yield name, json.dumps({name: each for name, each in value.items() if each is not None}, ensure_ascii=False)
     elif isinstance(value, list) and objects(value):
         for number, item in enumerate(value):
             for inner, each in item.items() if isinstance(item, dict) else ():
                 yield from _flat(f"{name}.{number}.{inner}", each)
     else:
         yield name, value
-
-
-def _present(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object without the nulls that a table adds for the keys of other rows."""
-    return {name: each for name, each in value.items() if each is not None}
 
 
 _SPANS = Export(

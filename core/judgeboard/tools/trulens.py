@@ -31,8 +31,11 @@ def read_events(row: Row) -> Trace | None:
         return None
     parent = trace.get("parent_id") or record.get("parent_span_id")
     started = nanoseconds(row.values.get("start_timestamp"))
+    # The id of a trace in hexadecimal digits; TruLens writes it as a decimal number.
+    trace_id = str(trace["trace_id"])
+    is_number = trace_id.isdecimal() and len(trace_id) <= _DIGITS
     span = Span(
-        trace_id=_as_received(str(trace["trace_id"])),
+        trace_id=f"{int(trace_id):032x}" if is_number else trace_id,
         span_id=str(trace["span_id"]),
         parent_id=str(parent) if parent else None,
         name=str(record.get("name") or ""),
@@ -48,12 +51,6 @@ def read_events(row: Row) -> Trace | None:
     reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(f"{_OWN}eval.explanation")
     scores = [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
     return Trace(row, [span], scores)
-
-
-def _as_received(trace_id: str) -> str:
-    """Return the id of a trace in hexadecimal digits; TruLens writes it as a decimal number."""
-    is_number = trace_id.isdecimal() and len(trace_id) <= _DIGITS
-    return f"{int(trace_id):032x}" if is_number else trace_id
 
 
 _EVENTS = Export(

@@ -99,7 +99,15 @@ class AttemptsSection:
             with st.container(
                 key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
             ):
-                show(_title(sequence, len(self.sequences)))
+                # Two lines: the result, then judge and run. The first line fits into a width of 800 px.
+                runs = len(self.sequences)
+                result = "" if sequence.passed is None else " · passed" if sequence.passed else " · not passed"
+                facts = f"{result} · {count(sequence.made, 'attempt')} · cost {money(sequence.cost_micro)}"
+                judge = f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
+                origin = f"{judge} · run {sequence.run_id}, {when(sequence.at)}{f' · {runs} runs' if runs > 1 else ''}"
+                first = tag("div", tag("b", METHODS.get(sequence.method, sequence.method)), facts, cls="jb-line")
+                second = tag("div", origin, cls="jb-cap jb-line")
+                show(tag("div", first, second, cls="jb-attempts-title", id="attempts"))
                 key_button("Next attempt", bound.next, key="view", shortcut="9", disabled=len(attempts) == 1)
                 key_button(
                     "Deselect" if selected else f"Select {attempt.name}",
@@ -116,17 +124,6 @@ class AttemptsSection:
                 show(_list(sequence, attempt))
             with right:
                 show(_text(sequence, attempt))
-
-
-def _title(sequence: AttemptSequence, runs: int) -> Html:
-    """Return two lines: the result, then judge and run. The first line fits into a width of 800 px."""
-    result = "" if sequence.passed is None else " · passed" if sequence.passed else " · not passed"
-    facts = f"{result} · {count(sequence.made, 'attempt')} · cost {money(sequence.cost_micro)}"
-    judge = f"{'rated' if sequence.method == 'refine' else 'judged'} by {sequence.judge}"
-    origin = f"{judge} · run {sequence.run_id}, {when(sequence.at)}{f' · {runs} runs' if runs > 1 else ''}"
-    first = tag("div", tag("b", METHODS.get(sequence.method, sequence.method)), facts, cls="jb-line")
-    second = tag("div", origin, cls="jb-cap jb-line")
-    return tag("div", first, second, cls="jb-attempts-title", id="attempts")
 
 
 def _list(sequence: AttemptSequence, viewed: ShownAttempt) -> Html:

@@ -8,7 +8,7 @@ from judgeboard.store.items import Item
 from judgeboard.store.traces import records_of, rules_by_source, trace_of_response
 from judgeboard.text import shortened
 from judgeboard.traces.calls import Call, calls_of
-from judgeboard.traces.spans import Operation, Passage, Span
+from judgeboard.traces.spans import Operation, Span
 from judgeboard_dashboard.evidence import Html, size, tag
 from judgeboard_dashboard.review.context import logged_values, message_words, value_words
 from judgeboard_dashboard.review.judgments import labelled_text
@@ -48,7 +48,12 @@ def trace_pane(item: Item) -> Html:
             spans, logs = records_of(connection, [trace.id], MOST_RECORDS)[trace.id]
             rules = rules_by_source(connection).get(trace.source, ())
     if trace is None or not spans:
-        return _pane(None, tag("div", NOT_STORED, cls="jb-cap"), _facts(item))
+        known = {**logged_values(item.response), **item.response.metadata}
+        return _pane(
+            None,
+            tag("div", NOT_STORED, cls="jb-cap"),
+            _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ())),
+        )
     calls = list(_in_order(calls_of(spans, logs, rules)))
     first, last = min(call.started_ns for call in calls), max(call.ended_ns for call in calls)
     view = _View(first, max(last - first, 1), trace.used or (), _Allowance(LONGEST_TRACE))
@@ -65,11 +70,6 @@ def trace_pane(item: Item) -> Html:
 def _pane(about: str | None, *parts: str | None) -> Html:
     aside = " · ".join(filter(None, (about, "F10: back to the texts")))
     return tag("div", tag("div", "Trace", tag("span", aside), cls="jb-label"), *parts, cls="jb-pane")
-
-
-def _facts(item: Item) -> Html | None:
-    known = {**logged_values(item.response), **item.response.metadata}
-    return _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ()))
 
 
 def _in_order(roots: Iterable[Call]) -> Iterator[Call]:
@@ -166,16 +166,12 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
     elif part.question:
         yield "Input", part.question
     for number, passage in enumerate(part.passages or (), start=1):
-        yield _passage_label(number, passage), passage.text or ""
+        known = (passage.id, None if passage.score is None else f"score {passage.score:.4g}", passage.source)
+        yield " · ".join(filter(None, (f"Passage {number}", *known))), passage.text or ""
     if part.answer:
         yield "Output", part.answer
     for tool_call in part.tool_calls:
         yield f"Tool call: {tool_call.get('name')}", value_words(dict(tool_call))
-
-
-def _passage_label(number: int, passage: Passage) -> str:
-    known = (passage.id, None if passage.score is None else f"score {passage.score:.4g}", passage.source)
-    return " · ".join(filter(None, (f"Passage {number}", *known)))
 
 
 def _values(values: Iterable[tuple[str, Any]]) -> Html | None:

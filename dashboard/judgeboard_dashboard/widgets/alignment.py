@@ -45,7 +45,19 @@ def alignment_section(version: StoredVersion) -> None:
     with left:
         heading("Prompt")
         show_prompt_difference(page.before, page.after)
-        _acceptance(page)
+        if page.accepted is not None:
+            caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs.")
+        elif page.stored.look.conclusion != Conclusion.BETTER:
+            caption("This prompt was not shown to be better, so it cannot be accepted.")
+        elif not permitted(Action.CHOOSE_JUDGE):
+            caption("A lead accepts a prompt as a new judge version.")
+        elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
+            tip = "Stores a new judge version with this prompt. It judges nothing yet."
+            if st.button(
+                "Accept prompt", key="align_accept", type="primary", icon=":material/check:", help=tip, wrap=False
+            ):
+                with saving("Not accepted"):
+                    accept_candidate(store(), page.stored.id, person)
     with right:
         _changed_answers("Mended", look.mended, page)
         _changed_answers("Broken", look.broken, page)
@@ -61,19 +73,3 @@ def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> N
     else:
         links = [item(each.response_id) for each in shown]
         table(Table.of(shown, CHANGED_COLUMNS), links, key=f"align_{title.lower()}", most=6)
-
-
-def _acceptance(page: AlignmentPage) -> None:
-    if page.accepted is not None:
-        caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs.")
-    elif page.stored.look.conclusion != Conclusion.BETTER:
-        caption("This prompt was not shown to be better, so it cannot be accepted.")
-    elif not permitted(Action.CHOOSE_JUDGE):
-        caption("A lead accepts a prompt as a new judge version.")
-    elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
-        tip = "Stores a new judge version with this prompt. It judges nothing yet."
-        if st.button(
-            "Accept prompt", key="align_accept", type="primary", icon=":material/check:", help=tip, wrap=False
-        ):
-            with saving("Not accepted"):
-                accept_candidate(store(), page.stored.id, person)

@@ -164,7 +164,9 @@ def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None =
     cells = []
     for people, judge in heat_places(picture):
         count, far = picture.counts[people][judge], picture.apart[people][judge]
-        step = _step(count, most)
+        # The colour step on a logarithmic scale. Otherwise one very large cell would make all others look alike.
+        bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
+        step = sum(count > bound for bound in bounds)
         some = 0 < far < count
         cells.append(
             Cell(
@@ -193,12 +195,6 @@ def _answers(count: int, far: int, gap: float) -> str:
 def _short(count: int) -> str:
     """Return a count that fits into a cell of about 40 px."""
     return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
-
-
-def _step(count: int, most: int) -> int:
-    """Return the colour step on a logarithmic scale. Otherwise one very large cell would make all others look alike."""
-    bounds = [max(most, 1) ** (power / 5) for power in (1, 2, 3, 4)]
-    return sum(count > bound for bound in bounds)
 
 
 QUADRANT_HEIGHT = 260
