@@ -61,6 +61,9 @@ class TraceImport(ImportKind):
 '''
 
 
+TITLE = "questions of a tracing tool"
+
+
 @pytest.fixture
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The two files in a folder of their own, and a line for each."""
@@ -70,7 +73,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("bars", "traces"):  # an earlier test's files are deleted
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(FORMATS, "bars", Format("bars", (".bars",), "bars"))
-    monkeypatch.setitem(KINDS, "traces", Kind("traces:TraceImport", "Traces", "trace", "questions of a tracing tool"))
+    monkeypatch.setitem(KINDS, "traces", Kind("traces:TraceImport", "Traces", "trace", TITLE))
 
 
 @pytest.fixture
@@ -86,7 +89,7 @@ def test_a_new_format_is_read_and_written_by_the_commands(added, command, tmp_pa
     log, database = tmp_path / "log.bars", str(tmp_path / "new.db")
     log.write_text("which wall?|the left one\nwhen?|today\n", encoding="utf-8")
     assert command(["import", str(log), "--format", "bars", "--db", database]) == 0
-    assert "2 rows of bars: 2 new" in capsys.readouterr().out
+    assert "2 new" in capsys.readouterr().out
     # The format is found by the ending.
     assert command(["import", str(log), "--db", database]) == 0
     rows = [{"question": "q", "answer": "a"}]
@@ -101,11 +104,10 @@ def test_a_new_kind_is_offered_and_stored_by_the_command(added, command, tmp_pat
     good, bad = {"trace": "t1", "q": "which wall?", "said": "left"}, {"trace": "t2", "q": "when?"}
     log.write_text("".join(f"{json.dumps(row)}\n" for row in (good, bad)), encoding="utf-8")
     assert command(["import", "--help"]) == 0
-    assert "traces questions of a tracing tool" in " ".join(capsys.readouterr().out.split())
+    assert f"traces {TITLE}" in " ".join(capsys.readouterr().out.split())
     assert command(["import", "--kind", "traces", str(log), "--db", database]) == 1
     out = capsys.readouterr().out
-    assert "1 new, 0 unchanged, 1 rejected" in out
-    assert "line 2: said: no said" in out
+    assert all(part in out for part in ("1 new", "0 unchanged", "1 rejected", "line 2: said:"))
 
 
 def test_a_row_of_a_new_kind_is_recognised_by_its_columns(added, sqlite_store: Store, tmp_path: Path) -> None:
@@ -126,8 +128,14 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     assert rows.rows == (("default", "t1", "which wall?", "left", "unspecified"),)
     in_file = [column.title for column in columns.columns].index("In your file")
     assert [row[in_file] for row in columns.rows] == ["trace", "q", "said"]
-    assert "traces questions of a tracing tool" in " ".join(kind_lines().split())
+    assert f"traces {TITLE}" in " ".join(kind_lines().split())
     page = runpy.run_path(str(DOCS / "generate.py"), run_name="generate")["imports_page"]()
-    assert "## Traces\n\n`judgeboard import --kind traces FILE`: questions of a tracing tool." in page
-    assert "| `asked` | text | yes | `q` |" in page
-    assert "| `bars` | bars | `.bars` |" in page
+    lines = page.splitlines()
+    assert "## Traces" in lines
+    assert f"`judgeboard import --kind traces FILE`: {TITLE}." in page
+    assert [*map(str.strip, next(line for line in lines if "`asked`" in line).split("|"))][2:5] == [
+        "text",
+        "yes",
+        "`q`",
+    ]
+    assert any("`bars`" in line and "`.bars`" in line for line in lines)

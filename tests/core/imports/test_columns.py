@@ -58,9 +58,8 @@ def test_the_first_of_two_names_wins_and_the_report_says_so(reading):
     (response,) = file
     assert (response.answer, response.metadata) == ("a", {"response": "b"})
     report = {line.theirs: line for line in file.columns()}
-    assert (report["answer"].ours, report["answer"].how) == ("answer", "recognised by name")
-    assert report["response"].ours is None
-    assert report["response"].how == "kept in metadata: answer is taken from 'answer'"
+    assert (report["answer"].ours, report["response"].ours) == ("answer", None)
+    assert report["response"].how.endswith("from 'answer'")
 
 
 def test_what_was_retrieved_comes_before_the_ideal_context(one):
@@ -127,8 +126,8 @@ def test_rows_may_have_different_columns(reading):
 def test_the_report_names_what_is_missing_and_what_is_not_sure(reading):
     rows = [{"query": "q", "answer": "a", "rating": value} for value in (1, 0, 1, None)]
     report = lines(reading("\n".join(map(json.dumps, rows)).encode()))
-    assert (report["asked_at"].theirs, report["asked_at"].how) == (None, "not in the file")
-    assert report["rating"].how == "values 1 and 0 left out: thumbs or stars?"
+    assert report["asked_at"].theirs is None
+    assert "1 and 0" in report["rating"].how
     assert not report["rating"].sure
     assert (report["query"].example, report["query"].sure) == ("q", True)
 
@@ -191,13 +190,13 @@ def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path: Path)
     ]
     _, wrong, absent = read_records(written(tmp_path, *rows), mapping=MAPPING)
     assert isinstance(wrong, Rejected)
-    assert (wrong.line, wrong.field, wrong.reason) == (2, "query", "expected a text, found an object")
+    assert (wrong.line, wrong.field) == (2, "query")
     assert isinstance(absent, Rejected)
     assert (absent.line, absent.field) == (3, "query")
 
 
 def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"log\.jsonl has no column 'input\.text' .*input\.question, .*output\.0\.text"):
+    with pytest.raises(BadInput, match=r"log\.jsonl .*'input\.text' .*input\.question.*output\.0\.text"):
         read_records(written(tmp_path, ROW), mapping={"input.text": "query"})
 
 

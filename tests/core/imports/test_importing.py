@@ -91,7 +91,8 @@ def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store: St
         assert connection.execute(stored).scalar_one() == "answer 1"
     (kept,) = [json.loads(line) for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()]
     assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
-    assert kept["reason"] == "'a1' is stored with other content: answer differs"
+    assert kept["reason"].startswith("'a1' ")
+    assert kept["reason"].endswith(": answer differs")
 
 
 @on_sqlite
@@ -99,7 +100,8 @@ def test_a_forgotten_response_names_no_field_that_differs(store: Store, log: Pat
     with store.writing() as connection:
         forget_response(connection, "a1", actor="Ada")
     (row,) = import_file(store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))).first_differing
-    assert row.reason == "'a1' is stored with other content"
+    assert "'a1'" in row.reason
+    assert "differs" not in row.reason
 
 
 def test_new_feedback_on_a_known_row_is_added_once(store: Store, log: Path, tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_an_id_in_two_sources_is_rejected_naming_both(store: Store, log: Path, t
 def test_a_grade_of_an_unknown_response_is_rejected(store: Store, log: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "grades.jsonl", {"response_id": "nobody", "annotator": "Ada", "quality": 2})
     summary = import_file(store, path, kind="grades")
-    assert summary.first_rejected[0].reason == "no response 'nobody': import the responses first"
+    assert "'nobody'" in summary.first_rejected[0].reason
     assert summary.usable == 0
 
 
@@ -304,7 +306,7 @@ def test_the_first_records_are_kept_and_the_whole_file_is_counted(sqlite_store: 
     assert isinstance(summary.first_records[0], Response)
     report = {line.ours: line for line in summary.columns}
     assert (report["query"].theirs, report["query"].example) == ("question", "q0")
-    assert report["asked_at"].how == "not in the file"
+    assert report["asked_at"].theirs is None
     with sqlite_store.reading() as connection:
         assert count_responses(connection) == 0
 
@@ -360,7 +362,7 @@ def test_a_file_of_anything_else_is_never_replaced(tmp_path, content):
     with RejectedFile(path) as file:
         file.add(Rejected(1, None, "not JSON", "x"))
     assert path.read_bytes() == content
-    assert "not a file of rejected rows" in file.problem
+    assert str(path) in file.problem
 
 
 def test_an_older_file_of_rejected_rows_is_replaced(tmp_path):

@@ -87,6 +87,6 @@ def test_a_baseline_judges_only_the_groundedness_without_a_question() -> None:
 
 
 def test_without_a_question_no_refusal_is_known_to_be_right() -> None:
-    declined = "I could not find this in the documents."
-    assert is_right_refusal("How long is the warranty?", declined, ())
+    question, declined = "How long is the warranty?", "I could not find this in the documents."
+    assert is_right_refusal(question, declined, ())
     assert not is_right_refusal("", declined, ())

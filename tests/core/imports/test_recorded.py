@@ -1,5 +1,6 @@
 """Files of pairs, samples and repeats come in once; every asked order and every person is counted once."""
 
+import re
 from typing import Any
 
 from sqlalchemy import select
@@ -138,7 +139,7 @@ def test_people_in_two_files_are_counted_once(store, bring) -> None:
     grade = {"pair_id": "p", "annotator": "ada", "scale": "-2..2 (positive: answer 2 better)"}
     assert bring({**grade, "depth": 1}, kind="grades").unchanged == 1
     summary = bring({**grade, "depth": -1}, {**grade, "pair_id": "gone", "depth": 1}, kind="grades")
-    assert (summary.new, summary.first_rejected[0].reason) == (1, "no pair 'gone': import the pairs first")
+    assert (summary.new, "'gone'" in summary.first_rejected[0].reason) == (1, True)
     with store.reading() as connection:
         assert [(each.aspect, each.value) for each in load_preferences(connection)] == [("depth", -1)]
 
@@ -167,13 +168,10 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents) -> 
         {"pair_id": "p3", "judge": "j", "order": "ab", "verdict": "B"},
     ]
     summary = bring(*rows, kind="comparisons")
-    assert (summary.new, [problem.reason for problem in summary.first_rejected]) == (
-        2,
-        [
-            "'p2' is in the sources 'default' and 'other': choose one with --source, or in the field source",
-            "no pair 'p3': import the pairs first",
-        ],
-    )
+    ambiguous, unknown = (problem.reason for problem in summary.first_rejected)
+    assert summary.new == 2
+    assert re.findall(r"'(\w+)'", ambiguous) == ["p2", "default", "other"]
+    assert re.findall(r"'(\w+)'", unknown) == ["p3"]
     assert verdicts(store, "j") == [("overall", "a", None, True, True)]
     before = contents()
     assert bring(*rows[:2], kind="comparisons").unchanged == 2
@@ -371,10 +369,7 @@ def test_other_content_or_another_score_is_rejected(bring) -> None:
     summary = bring(scored(answer="no"), scored("r3"), kind="repeats")
     assert (summary.new, summary.differing, summary.first_rejected[0].field) == (1, 1, "external_id")
     summary = bring(scored(samples=[5, 3]), kind="repeats")
-    assert (summary.differing, summary.first_rejected[0].reason) == (
-        1,
-        "m has another score in repeat 2 of this answer",
-    )
+    assert (summary.differing, "repeat 2" in summary.first_rejected[0].reason) == (1, True)
 
 
 @on_sqlite

@@ -65,7 +65,8 @@ def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(sqlite_st
     file.write_text("\n".join(map(json.dumps, rows)))
     summary = import_file(sqlite_store, file, kind="samples")
     assert (summary.new, summary.rejected) == (3, 0)
-    assert summary.messages == ("'raw' is left out in 2 rows: the length of its list differs from that of the samples",)
+    (message,) = summary.messages
+    assert ("'raw'" in message, "2 rows" in message) == (True, True)
 
 
 REPEAT = {"id": "r", "question": "?", "answer": "yes", "rubric": "1 bad, 5 good", "scale": "1-5", "model": "m"}
@@ -74,7 +75,7 @@ REPEAT = {"id": "r", "question": "?", "answer": "yes", "rubric": "1 bad, 5 good"
 def test_an_answer_scored_three_times(one):
     got = one({**REPEAT, "samples": [5, None, 4.5], "raw": ["fine", "?", None], "answer_model": "w"}, kind="repeats")
     assert (got.scores, got.raws, got.scale) == ((5, None, 4.5), ("fine", "?", None), "1-5")
-    assert (got.judge, got.rubric, got.response.kind) == ("m", "1 bad, 5 good", ResponseKind.CANDIDATE)
+    assert (got.judge, got.rubric, got.response.kind) == ("m", REPEAT["rubric"], ResponseKind.CANDIDATE)
     assert (got.response.external_id, got.response.generator_model) == ("r", "w")
 
 
@@ -108,4 +109,5 @@ def test_a_list_of_another_length_is_left_out_of_repeated_scores(sqlite_store, t
     file.write_text(json.dumps({**row, "samples": [1, 2, 3], "raw": ["one", "two"]}))
     summary = import_file(sqlite_store, file, kind="repeats", source="log")
     assert (summary.new, summary.rejected) == (1, 0)
-    assert summary.messages == ("'raw' is left out in 1 row: the length of its list differs from that of the samples",)
+    (message,) = summary.messages
+    assert ("'raw'" in message, "1 row" in message) == (True, True)

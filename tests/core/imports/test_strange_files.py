@@ -233,7 +233,7 @@ def test_reasons_of_several_scores_are_the_reason_of_none(sqlite_store: Store, t
 def test_the_answer_of_a_model_stands_before_the_right_answer(sqlite_store: Store, tmp_path: Path) -> None:
     rows = [{"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)]
     answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
-    assert (answers[2].query, answers[2].answer) == (answer(2)["question"], "Page 2, I think.")
+    assert (answers[2].query, answers[2].answer) == (answer(2)["question"], rows[2]["model_answer"])
 
 
 def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(sqlite_store: Store, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(sqlit
         answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}]) for n in range(3)
     ]
     answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
-    assert answers[1].passages == ("La página 1 abre.",)
+    assert answers[1].passages == (rows[1]["contexts"][0]["texto"],)
 
 
 def test_objects_between_commas_are_rows(sqlite_store: Store, tmp_path: Path) -> None:

@@ -162,4 +162,4 @@ def test_two_verdicts_of_one_version_under_two_models_are_compared(store: Store,
     rows = [ROW | {"judge_version": version.fingerprint, "judge_model": model} for model in ("m1", "m2")]
     summary = bring(rows[0] | {"groundedness": 0.2}, rows[1] | {"groundedness": 0.9}, kind="verdicts")
     assert (summary.new, summary.differing) == (1, 1)
-    assert summary.first_rejected[0].reason == "detector has another verdict on 'r'"
+    assert "'r'" in summary.first_rejected[0].reason

@@ -57,9 +57,9 @@ def test_a_column_per_score_and_person(log: GradedLog, tmp_path: Path) -> None:
         graded = select(REVIEW.c.label, REVIEW.c.quality).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         of_zoe = connection.execute(graded.where(REVIEWER.c.name == "zoe").order_by(REVIEW.c.response_id))
         assert list(map(tuple, of_zoe)) == [("grounded", None), (None, 2), ("hallucinated", None)]
-    with pytest.raises(BadInput, match="--set critic=…: there is no field 'critic'; choose external_id, source, judge"):
+    with pytest.raises(BadInput, match=r"--set critic=.*external_id"):
         bring("verdicts", {}, critic="gpt")
-    with pytest.raises(BadInput, match="--set and --map both give judge: keep one"):
+    with pytest.raises(BadInput, match=r"--set .*--map .*judge"):
         bring("verdicts", {"gpt": "judge"}, judge="gpt")
 
 

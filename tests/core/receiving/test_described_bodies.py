@@ -134,5 +134,4 @@ def test_the_page_for_people_shows_fields_and_examples(http: TestClient) -> None
         assert path in page
         for name in fields(content)["properties"]:
             assert f"<td><code>{name}</code>" in page, (path, name)
-    assert "Nylon melts at about 250 °C." in page
-    assert "number, 0 to 1" in page
+    assert "0 to 1" in page

@@ -229,7 +229,7 @@ def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked
         exporter.shutdown()
     lock.close()
     assert results == [SpanExportResult.SUCCESS]
-    assert "RESOURCE_EXHAUSTED encountered while exporting traces" in caplog.text
+    assert "RESOURCE_EXHAUSTED" in caplog.text
     assert len(stored(sqlite_store)[1]) == 2
 
 
@@ -256,7 +256,7 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store: Sto
     command = "sources", "receive", "--port", str(free_port()), "--db", database
     senders = [threading.Thread(target=send, args=[number]) for number in range(1, 4)]
     with ReadCommand(*command, JUDGEBOARD_RECEIVE_GRPC=str(port)) as process:
-        assert process.stderr.readline() == f"receiving OTLP over gRPC at {address}\n"
+        assert process.stderr.readline().endswith(f" {address}\n")
         for each in senders:
             each.start()
         assert enough.wait(120)
@@ -297,10 +297,11 @@ def test_a_server_that_cannot_receive_over_grpc_says_so_and_does_not_start(
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        words = f"JUDGEBOARD_RECEIVE_GRPC is not usable: it names localhost:{port}, where the server cannot listen"
-        assert words in error(str(port))
-    assert "it must be a port, a host or HOST:PORT" in error("localhost:port")
+        message = error(str(port))
+    assert "JUDGEBOARD_RECEIVE_GRPC" in message
+    assert f"localhost:{port}" in message
+    assert "HOST:PORT" in error("localhost:port")
     monkeypatch.delitem(sys.modules, "judgeboard.receiving.grpc")
     monkeypatch.setitem(sys.modules, "grpc", None)
-    assert "install them with `pip install 'judgeboard[grpc]'`" in error("localhost")
+    assert "'judgeboard[grpc]'" in error("localhost")
     assert not (tmp_path / "new.db").exists()

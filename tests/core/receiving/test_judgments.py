@@ -181,11 +181,11 @@ def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(stor
             http.post("/api/responses", json=ANSWER | {"source": source}, headers=anyone)
         assert http.post("/api/judgments", json=VERDICT, headers=reader).status_code == 403
         refused = http.post("/api/judgments", json=VERDICT | {"source": "bank"}, headers=shop)
-        assert (refused.status_code, "this key is for the source 'shop', not 'bank'" in refused.text) == (403, True)
+        assert (refused.status_code, "'shop', not 'bank'" in refused.text) == (403, True)
         assert http.post("/api/judgments", json=VERDICT, headers=shop).json()["stored"] == 1
         assert http.post("/api/judgments", json=VERDICT | {"source": "bank"}, headers=anyone).json()["stored"] == 1
         for body, reason in (
-            (VERDICT, "choose one with --source, or in the field source"),
+            (VERDICT, "--source"),
             (VERDICT | {"response_id": "r9"}, "no response 'r9'"),
         ):
             reply = http.post("/api/judgments", json=body, headers=anyone)

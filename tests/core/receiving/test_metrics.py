@@ -120,7 +120,7 @@ def test_a_server_is_ready_while_its_database_can_be_used(store: Store, caplog: 
         gone = http.get("/readyz")
         assert http.get("/healthz").status_code == 200
     assert (old.status_code, "judgeboard db migrate" in old.text) == (503, True)
-    assert (gone.status_code, gone.text) == (503, "the database cannot be read")
+    assert (gone.status_code, gone.text.endswith("read")) == (503, True)
     assert str(store.engine.url.database) not in old.text + gone.text
 
 
@@ -128,7 +128,7 @@ def test_a_server_is_not_ready_while_its_database_does_not_answer() -> None:
     gone = create_engine("postgresql+psycopg://judge:secret@127.0.0.1:1/log")
     with receiving(Store(gone), "203.0.113.9") as http:
         reply = http.get("/readyz")
-        assert (reply.status_code, reply.text) == (503, "the database cannot be read")
+        assert (reply.status_code, reply.text.endswith("read")) == (503, True)
         assert http.get("/healthz").status_code == 200
 
 
@@ -143,7 +143,7 @@ def test_a_server_is_not_ready_while_nothing_can_be_written(store: Store, caplog
         event.listen(store.engine, "checkout", refuse)
         reply = http.get("/readyz")
         event.remove(store.engine, "checkout", refuse)
-    assert (reply.status_code, reply.text.startswith("the database cannot be written")) == (503, True)
+    assert (reply.status_code, "written" in reply.text) == (503, True)
     assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == ["GET /readyz"]
 
 
@@ -169,7 +169,7 @@ def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_prob
         event.listen(sqlite_store.engine, "checkout", fill_up)
         reply = http.get("/readyz")
         event.remove(sqlite_store.engine, "checkout", fill_up)
-    assert (reply.status_code, reply.text.startswith("the database cannot be written")) == (503, True)
+    assert (reply.status_code, "written" in reply.text) == (503, True)
 
 
 def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(

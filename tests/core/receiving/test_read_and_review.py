@@ -74,10 +74,9 @@ def test_flags_are_read_in_pages(store: Store) -> None:
         second = read(limit=2, after=first["next"])
         assert first["flags"] + second["flags"] == [flags[0], *flags[2:]]
         assert second["next"] is None
-        assert read(state="confirm")["message"].startswith("the state of a flag is open")
         assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
         assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
-        for wrong in ({"limit": 0}, {"limit": 1001}, {"after": "x"}, {"stat": "open"}):
+        for wrong in ({"state": "confirm"}, {"limit": 0}, {"limit": 1001}, {"after": "x"}, {"stat": "open"}):
             assert http.get("/api/flags", params=wrong).status_code == 400
 
 
@@ -261,7 +260,7 @@ def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(sto
     assert [status for status, _ in entered] == [400, 400, 400, 403, 200]
     assert [status for status, _ in signed_in] == [400, 400, 400, 400, 200]
     refusals = [message for status, message in entered + signed_in if status == 400]
-    assert all("judgeboard people add E-MAIL" in message for message in refusals)
+    assert all("judgeboard people add" in message for message in refusals)
     assert not [message for message in refusals if any(name in message for name in ("Jon", "Ada", "ann@example.org"))]
     with store.reading() as connection:
         assert not {"Nobody", "eve@example.org"} & {line.person.name for line in list_people(connection)}

@@ -43,7 +43,7 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store
         assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
         changed = http.post("/api/responses", json=rows[3])
         assert (changed.status_code, changed.json()["problems"][0]["field"]) == (400, "id")
-        assert changed.json()["message"].startswith("no answer can be used: id: 'r1' is stored with other content")
+        assert "id: 'r1'" in changed.json()["message"]
         assert http.post("/api/responses", json=[rows[3], rows[1]]).status_code == 200
         for wrong in ({"id": "r3"}, [], "text", [1], None):
             assert http.post("/api/responses", json=wrong).status_code == 400, wrong
@@ -58,10 +58,9 @@ def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_
     with receiving(store) as http:
         reply = http.post("/api/responses", json=rows).json()
         assert (reply["stored"], reply["rejected"]) == (2, 0)
-        assert reply["other_fields"] == {
-            "lang": "kept in metadata",
-            "prompt": "kept in metadata: query is taken from 'question'",
-        }
+        others = reply["other_fields"]
+        assert set(others) == {"lang", "prompt"}
+        assert others["prompt"].endswith("'question'")
         assert http.post("/api/responses", json=ANSWER | {"id": "r3"}).json()["other_fields"] == {}
         stored = http.get("/api/responses/r1").json()["response"]
     assert (stored["source"], stored["metadata"]) == ("shop", {"lang": "de", "prompt": "Say who"})
@@ -74,7 +73,7 @@ def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> No
         for name in ("id", "external_id"):
             other = {name: "r9", "source": "other", "query": "q", "answer": "a"}
             reply = http.post("/api/responses", json=other, headers=headers)
-            assert (reply.status_code, "this key is for the source 'shop', not 'other'" in reply.text) == (403, True)
+            assert (reply.status_code, "'shop', not 'other'" in reply.text) == (403, True)
     with sqlite_store.reading() as connection:
         assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
 

@@ -73,7 +73,7 @@ def test_a_request_with_bad_characters_keeps_all_of_its_traces(
     assert http.post("/v1/traces", content=body, headers=content_type).status_code == 200
     gathered(store)
     first, second = answers(store)
-    assert second == (Sent(2).trace_id, "bakery", "question 2", "answer 2", ("passage 1 of 2",))
+    assert second == answer_of(2, 1, source="bakery")
     assert [str(text)[:6] for text in first[2:4]] == ["questi", "answer"]
 
 
@@ -95,9 +95,10 @@ def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
         receiver.stop()
 
 
-def answer_of(number: int, *passages: str) -> tuple[object, ...]:
-    sent = Sent(number)
-    return (sent.trace_id, "shop", f"question {number}", f"answer {number}", passages)
+def answer_of(number: int, *passages: int, source: str = "shop") -> tuple[object, ...]:
+    """What is stored of a trace with these passages, which count from 1."""
+    texts = tuple(f"passage {passage} of {number}" for passage in passages)
+    return (Sent(number).trace_id, source, f"question {number}", f"answer {number}", texts)
 
 
 def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(store: Store, http: TestClient) -> None:
@@ -108,7 +109,7 @@ def test_a_trace_is_an_answer_when_its_root_has_ended_and_it_was_quiet(store: St
     assert (reply.status_code, reply.content, reply.headers["content-type"]) == (200, b"", "application/x-protobuf")
     assert gathered(store, after=0) == 0  # spans may still follow
     assert gathered(store) == 1
-    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert answers(store) == [answer_of(1, 1)]
     assert gathered(store) == 0
 
 
@@ -117,7 +118,7 @@ def test_the_same_batch_twice_in_any_split_changes_nothing(store: Store, http: T
     for part in ([spans[0]], [spans[3], spans[1]], spans, spans[::-1], [spans[1]]):
         assert http.post("/v1/traces", content=request(part), headers=PROTOBUF).status_code == 200
     gathered(store)
-    expected = [answer_of(1, "passage 1 of 1"), answer_of(2, "passage 1 of 2")]
+    expected = [answer_of(1, 1), answer_of(2, 1)]
     assert answers(store) == expected
     http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
     assert gathered(store, after=100) == 0
@@ -135,7 +136,7 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store:
     assert reason
     http.post("/v1/traces", content=request([Sent(1)]), headers=PROTOBUF)
     gathered(store)
-    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert answers(store) == [answer_of(1, 1)]
 
 
 @pytest.mark.parametrize("path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"])
@@ -170,10 +171,10 @@ def test_late_spans_complete_an_answer_that_nobody_has_read(store: Store, http: 
     first, second, root = trace(1, passages=2)
     http.post("/v1/traces", content=request([first, root]), headers=PROTOBUF)
     gathered(store)
-    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert answers(store) == [answer_of(1, 1)]
     http.post("/v1/traces", content=request([second]), headers=PROTOBUF)
     assert gathered(store) == 1
-    assert answers(store) == [answer_of(1, "passage 1 of 1", "passage 2 of 1")]
+    assert answers(store) == [answer_of(1, 1, 2)]
 
 
 @on_sqlite
@@ -192,7 +193,7 @@ def test_an_answer_grows_after_late_spans_that_could_not_be_stored(
         assert gathered(store) == 1
     http.post("/v1/traces", content=request([third]), headers=PROTOBUF)
     assert gathered(store) == 1
-    assert answers(store) == [answer_of(1, *(f"passage {number} of 1" for number in (1, 2, 3)))]
+    assert answers(store) == [answer_of(1, 1, 2, 3)]
 
 
 @pytest.mark.parametrize("by_a_rule", [False, True])
@@ -216,7 +217,7 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     else:
         judge_pending(store, make_judge("lexical"), actor="test")
     assert [judgment["status"] for judgment in judgments(store)] == ["ok"]
-    assert answers(store) == [answer_of(1, "passage 1 of 1")]
+    assert answers(store) == [answer_of(1, 1)]
     assert rows(store, TRACE.c.state, TRACE.c.reason, TRACE.c.spans) == [("made", LATE, 3)]
 
 
@@ -324,8 +325,7 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
         http.post("/v1/traces", content=request(spans), headers=PROTOBUF)
     while gathered(store):
         pass
-    passages = [row[4] for row in answers(store)]
-    assert passages == [("passage 1 of 1", "passage 2 of 1", "passage 6 of 1"), ("passage 1 of 2",)]
+    assert answers(store) == [answer_of(1, 1, 2, 6), answer_of(2, 1)]
     why = "Only the first and the last 2 of 7 spans and log records were read."
     assert rows(store, TRACE.c.external_id, TRACE.c.reason) == [(Sent(1).trace_id, why), (Sent(2).trace_id, None)]
     assert rows(store, func.count(SPAN.c.id)) == [(9,)]
@@ -342,7 +342,7 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(
     monkeypatch.setattr(gathering, "answer_of", spoiled)
     http.post("/v1/traces", content=request([*trace(1), *trace(2)]), headers=PROTOBUF)
     assert gathered(store) == 2
-    assert answers(store) == [answer_of(2, "passage 1 of 2")]
+    assert answers(store) == [answer_of(2, 1)]
     assert gathered(store) == 0
     assert rows(store, TRACE.c.state) == [("made",), ("none",)]
 

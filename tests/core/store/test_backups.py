@@ -74,9 +74,9 @@ def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: P
 def test_a_backup_replaces_no_file_and_is_not_left_in_part(database: Path, tmp_path: Path) -> None:
     url = make_url(f"sqlite:///{database}")
     (tmp_path / "kept.db").write_text("mine")
-    with pytest.raises(BadInput, match="exists already"):
+    with pytest.raises(BadInput, match=r"kept\.db"):
         back_up(url, tmp_path / "kept.db")
-    with pytest.raises(BadInput, match=r"is a folder: name the file, for example .*/prod-2\d{3}-\d\d-\d\d\.db"):
+    with pytest.raises(BadInput, match=r"/prod-2\d{3}-\d\d-\d\d\.db"):
         back_up(url, tmp_path)
     content = bytearray(database.read_bytes())
     content[40_000:60_000] = bytes(20_000)
@@ -100,7 +100,7 @@ def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
     assert run(["db", "restore", str(file), *db]) == 0
     shown = capsys.readouterr().out
     (kept,) = tmp_path.glob("prod-before-restore-*.db")
-    assert shown == f"{database}: restored from {file} (schema {HEAD}); the earlier database is {kept}\n"
+    assert all(str(part) in shown for part in (database, file, HEAD, kept))
     assert (answers(database), answers(kept)) == (2, 3)
     assert filemode(database.stat().st_mode) == "-rw-rw----"
     database.unlink()
@@ -132,7 +132,7 @@ def test_nothing_is_restored_while_another_process_uses_the_database(database: P
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"open\n"
-        with pytest.raises(BadInput, match=r"another process uses .*: stop the servers and workers"):
+        with pytest.raises(BadInput, match=r"prod\.db"):
             restore(url, file)
         other.communicate()
     assert {path.name for path in tmp_path.iterdir()} == {"prod.db", "safe.db"}

@@ -107,12 +107,13 @@ def test_a_reader_that_does_not_end_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(engine, "CLOSING_SECONDS", 0.01)
     with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        count = "SELECT count(*) FROM response"
         reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM response").fetchone()
+        reader.execute(count).fetchone()
         store_answers(sqlite_store, 1)
         assert not sqlite_store.checkpoint(0.01)
         sqlite_store.close()
-        assert reader.execute("SELECT count(*) FROM response").fetchone() == (0,)
+        assert reader.execute(count).fetchone() == (0,)
     with sqlite_store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one() == 1
 
@@ -147,8 +148,10 @@ def test_a_value_that_cannot_be_read_is_named_as_damage_without_its_text(
 
 
 def test_an_error_of_a_whole_database_stays_what_it_is(sqlite_store: Store) -> None:
-    with pytest.raises(LookupError, match="a fault of the program"), sqlite_store.reading():
-        raise LookupError("a fault of the program")
+    fault = LookupError("a fault of the program")
+    with pytest.raises(LookupError) as raised, sqlite_store.reading():
+        raise fault
+    assert raised.value is fault
 
 
 @contextmanager
@@ -199,7 +202,7 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo: Path, caps
                 # A file beside the database would belong to this user, and its owner could not write then.
                 assert [each.name for each in sealed.iterdir()] == [file.name]
                 assert run(["flags", "apply", "--db", str(file)]) == 2
-            assert "this user needs write access to the file and its folder" in capsys.readouterr().err
+            assert "readonly database" in capsys.readouterr().err
             (out / "reviews.jsonl").unlink()
             sealed.chmod(0o755)
 
@@ -228,6 +231,6 @@ def test_a_full_disk_is_named_and_an_unfinished_database_is_not_left_behind(
     for command in (["stats", "--db", str(file)], ["import", str(log), "--db", str(new)]):
         with no_room(monkeypatch):
             assert run(command) == 2
-        assert "database or disk is full (free some disk space and try again)" in capsys.readouterr().err
+        assert "disk is full" in capsys.readouterr().err
     assert [each.name for each in tmp_path.glob("new.db*")] == []
     assert run(["import", str(log), "--db", str(new)]) == 0

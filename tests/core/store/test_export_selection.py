@@ -57,7 +57,7 @@ def test_each_table_has_the_rows_and_texts_of_the_selected_answers(filled: Store
 
 
 def test_a_field_that_pairs_do_not_have_is_refused(filled: Store, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="pairs can be filtered only by"):
+    with pytest.raises(BadInput, match="query_type, source, model"):
         exported(filled, tmp_path, "comparisons", where=RowFilter(min_quality=2))
 
 
@@ -66,9 +66,7 @@ def test_a_table_of_the_whole_database_takes_no_filter(
 ) -> None:
     command = ["export", "issues", "--where", "source=sample", "-o", str(tmp_path / "issues.jsonl")]
     assert run([*command, "--db", str(filled.engine.url.database)]) == 2
-    assert "--where is for tables about answers or pairs; export issues whole" in " ".join(
-        capsys.readouterr().err.split()
-    )
+    assert "--where" in capsys.readouterr().err
 
 
 def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unreviewed_verdicts(
@@ -97,4 +95,4 @@ def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unrevie
     assert alone
     assert len({row["external_id"] for row in alone}) == len(alone)
     assert run(["export", "reviews", "--judge-version", "lexical", "-o", str(file), *db]) == 2
-    assert "--judge-version is for the table ratings: `judgeboard export reviews " in capsys.readouterr().err
+    assert "`judgeboard export reviews" in capsys.readouterr().err

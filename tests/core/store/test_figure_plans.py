@@ -99,10 +99,9 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
     with large.reading() as connection, plans_of(large) as steps:
         _, graded = graded_answers(connection, graded_reviews(connection), read_verdicts(connection, of_reviewed=True))
     assert len(set(graded.response_ids.tolist())) == ROWS // 20 - 1
-    verdicts = [step for step in steps if "current_judgment" in step]
-    assert verdicts == [
-        "SEARCH current_judgment USING COVERING INDEX ix_current_judgment_response (response_id=?)",
-    ]
+    (verdicts,) = (step for step in steps if "current_judgment" in step)
+    assert verdicts.startswith("SEARCH current_judgment")
+    assert "COVERING INDEX ix_current_judgment_response" in verdicts
     assert not [step for step in steps if step.startswith(("SCAN response", "SEARCH response"))]
 
 
@@ -114,8 +113,8 @@ def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> 
     assert verdicts
     assert all("USING COVERING INDEX" in step for step in verdicts), verdicts
     assert _whole_log(steps) == []
-    failed = [step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment")]
-    assert failed == ["SEARCH judgment USING INDEX ix_judgment_not_ok (judge_version_id=? AND status=?)"]
+    (failed,) = (step for plan in steps for step in plan.splitlines() if step.startswith("SEARCH judgment"))
+    assert "ix_judgment_not_ok (judge_version_id=?" in failed
 
 
 def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store) -> None:

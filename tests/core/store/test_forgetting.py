@@ -306,7 +306,7 @@ def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_
         assert (event.kind, event.actor, event.details) == ("forget_answers", "me", counts)
         assert "secret" in {other.response for other in answers}
         assert forgotten == ForgottenAnswers(1, len(answers) - 1)
-        with pytest.raises(NotFound, match="no answer with a text matches"):
+        with pytest.raises(NotFound):
             forget_matching(connection, where, actor="me")
 
 

@@ -67,13 +67,14 @@ def test_good_and_bad_are_taken_in_turn_and_disputed_ones_never(store: Store) ->
 
 def test_an_example_says_what_people_said_and_made_answers_are_none(sqlite_store: Store) -> None:
     (logged,), (made,) = add(sqlite_store, 1), add(sqlite_store, 1, ResponseKind.CANDIDATE)
-    say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note="Half of it is invented."))
+    note = "Half of it is invented."
+    say(sqlite_store, logged, "mara", Grade(quality=2, groundedness=0.2, note=note))
     quality(sqlite_store, made, "mara", 1)
     with sqlite_store.reading() as connection:
         (example,) = examples_from_reviews(connection, 1)
     number = example.query.removeprefix("Question ").removesuffix("?")
     assert (example.response_id, example.answer, example.passages) == (logged, f"Answer {number}.", ("p",))
-    assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, "Half of it is invented.")
+    assert (example.scores, example.reasoning) == ({"groundedness": 0.2, "quality": 2}, note)
 
 
 def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
@@ -85,7 +86,7 @@ def test_held_out_answers_are_never_examples(sqlite_store: Store) -> None:
         quality(sqlite_store, response_id, "mara", 3)
     usable = [response_id for response_id, (_, role) in zip(ids, groups, strict=True) if role is not HELD_OUT]
     assert taken(sqlite_store, len(usable)) == usable
-    with pytest.raises(BadInput, match=f"{40 - len(usable)} more are held out to test prompts"):
+    with pytest.raises(BadInput, match=f"{40 - len(usable)} more"):
         taken(sqlite_store, len(usable) + 1)
 
 
@@ -98,7 +99,7 @@ def test_the_evidence_of_anchors_is_never_in_examples(store: Store) -> None:
         insert_anchor_set(connection, ids[1:3], "seed", "mara", datetime.now(UTC))
     # The earlier anchors are free again.
     assert taken(store, 4) == [ids[0], *ids[3:]]
-    with pytest.raises(BadInput, match="2 more have the evidence of an anchor"):
+    with pytest.raises(BadInput, match="2 more"):
         taken(store, 5)
 
 

@@ -165,4 +165,4 @@ def test_an_indexed_field_is_filtered_and_sorted_by_its_index(store: Store) -> N
         if store.is_sqlite:
             assert not any("SCAN response" in step for plan in plans for step in plan.splitlines()), plans
         else:
-            assert not any("Seq Scan on response with_metadata" in plan for plan in plans), plans
+            assert not any("response with_metadata" in plan and "Seq Scan" in plan for plan in plans), plans

@@ -105,7 +105,7 @@ def test_an_older_database_is_refused_with_how_to_move_its_rows(tmp_path: Path, 
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
     for refusing in (open_store, bring_up):
-        with pytest.raises(SchemaMismatch, match=r"export all -o FOLDER.*import the files into a new database"):
+        with pytest.raises(SchemaMismatch, match="export all -o"):
             refusing(path)
 
 
@@ -122,7 +122,7 @@ def test_a_newer_database_is_not_opened_and_not_said_to_be_migrated(tmp_path: Pa
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(SchemaMismatch, match="a newer Judgeboard created this database") as refused:
+    with pytest.raises(SchemaMismatch) as refused:
         open_store(path)
     assert "migrate" not in str(refused.value)
 
@@ -135,7 +135,7 @@ def test_a_database_of_another_program_is_called_that(tmp_path: Path, revision: 
         if revision is not None:
             connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
     for refusing in (lambda path: open_store(path, create=True), bring_up):
-        with pytest.raises((SchemaMismatch, BadInput), match=r"other\.db .* another program.*: use another"):
+        with pytest.raises((SchemaMismatch, BadInput), match=r"other\.db"):
             refusing(path)
 
 
@@ -152,12 +152,12 @@ def test_a_locked_database_is_not_upgraded_and_the_advice_is_given(
     open_store(path, create=True).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        with pytest.raises(BadInput, match=r"cannot migrate .*database is locked \(another process writes to it"):
+        with pytest.raises(BadInput, match="locked"):
             bring_up(path)
 
 
 def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(MissingDatabase, match="judgeboard import FILE --db"):
+    with pytest.raises(MissingDatabase, match="judgeboard import FILE"):
         open_store(tmp_path / "none.db")
     assert list(tmp_path.iterdir()) == []
 
@@ -239,7 +239,7 @@ def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty: Store,
         insert_row(connection, "api_key", key | {"id": 72, "name": "used", "hash": token_hash("jb_1")})
     upgrade(empty)
     assert create_key(empty, "old", by="Lea")
-    with pytest.raises(BadInput, match="a key 'used' already"):
+    with pytest.raises(BadInput, match="'used'"):
         create_key(empty, "used", by="Lea")
     with empty.reading() as connection:
         kept = key_of_token(connection, "jb_1")
@@ -372,7 +372,7 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request:
         connection.execute(insert(RESPONSE), [a_response("a")])
     following = request.getfixturevalue("following")
 
-    with pytest.raises(SchemaMismatch, match="run `judgeboard db migrate --db "):
+    with pytest.raises(SchemaMismatch, match="judgeboard db migrate"):
         open_store(empty.engine.url.render_as_string(hide_password=False))
     assert upgrade(empty) == HEAD
     assert current_revision(empty) == following
@@ -383,7 +383,8 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request:
 
 def test_a_revision_defines_its_own_tables() -> None:
     for revision in (Path(run.__file__).parent / "versions").glob("*.py"):
-        assert "judgeboard." not in revision.read_text(encoding="utf-8"), f"{revision.name} changes with the tables"
+        # A revision that imports the tables would change with them.
+        assert "judgeboard." not in revision.read_text(encoding="utf-8"), revision.name
 
 
 # What an upgrade may change: it ends the work of all processes, and records that as events.
@@ -487,8 +488,8 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
     assert upgrade(empty) == revision
     assert current_revision(empty) == following
     for table, rows in rows_of_tables(empty, columns).items():
-        assert not before[table] - rows, f"rows of {table} are missing or changed"
-        assert table == "event" or not rows - before[table], f"{table} has new rows"
+        assert not before[table] - rows, table
+        assert table == "event" or not rows - before[table], table
     for name in blind_queues_of_everybody(empty):  # what they hide is no longer shown to anybody
         with empty.reading() as connection:
             people = [each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}]

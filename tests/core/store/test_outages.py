@@ -29,12 +29,12 @@ def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(caplog
     late = time.monotonic()  # begins in the outage, and fails after its end
     patience.end_wait(time.monotonic())
     assert patience.wait(REFUSED, late)
-    assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
-        "the database cannot be used: connection refused; waiting up to 60 s",
-        "the database can be used again",
-    ]
+    first, again = caplog.messages
+    assert "connection refused" in first
+    assert "60 s" in first
+    assert "again" in again
     assert patience.wait(REFUSED, time.monotonic())
-    assert "cannot be used" in caplog.records[-1].getMessage()
+    assert len(caplog.messages) == 3
 
 
 def test_who_gives_up_waits_for_no_outage() -> None:

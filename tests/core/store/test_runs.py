@@ -206,7 +206,7 @@ def test_runs_are_listed_newest_first(case, version) -> None:
 def test_an_unknown_run_or_mode_is_said(case, version) -> None:
     with case.store.reading() as connection, pytest.raises(NotFound, match="no run 9"):
         get_run(connection, 9)
-    with pytest.raises(BadInput, match="plain, failed or all"):
+    with pytest.raises(BadInput, match="failed or all"):
         start(case, version, mode="some")
 
 
@@ -217,7 +217,7 @@ def test_the_next_asks_are_found_without_sorting_the_log(sqlite_case, mode: str)
     with steps_of(sqlite_case.store, "SELECT response.id") as steps:
         asks(sqlite_case, run)
     assert len({statement for statement, _ in steps}) == 1
-    assert steps[0][1].startswith("SEARCH response USING INDEX ix_response_kind (kind=? AND id")
+    assert "INDEX ix_response_kind (kind=?" in steps[0][1]
 
 
 def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) -> None:
@@ -236,8 +236,9 @@ def test_made_answers_are_asked_only_where_their_kind_is_named(case, version) ->
 
 @on_sqlite
 def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
+    above = "groundedness 85 is above 1"
     verdicts = [
-        *[Verdict(Status.UNPARSABLE, error="groundedness 85 is above 1")] * 3,
+        *[Verdict(Status.UNPARSABLE, error=above)] * 3,
         Verdict(Status.ERROR, error="context too long" + "!" * 400),
         Verdict(Status.ERROR, error="context too long" + "!" * 500),
         Verdict(Status.REFUSED),
@@ -255,7 +256,7 @@ def test_reasons_are_counted_with_an_answer_each(store: Store) -> None:
         assert run_problems(connection, run.id, limit=1) == problems[:1]
         assert run_problems(connection, run.id + 1) == []
     assert problems == [
-        RunProblem("unparsable", "groundedness 85 is above 1", 3, ids[0], None, "a0"),
+        RunProblem("unparsable", above, 3, ids[0], None, "a0"),
         RunProblem("error", "context too long" + "!" * 284, 2, ids[3], None, "a3"),
         RunProblem("refused", None, 1, ids[5], None, "a5"),
     ]

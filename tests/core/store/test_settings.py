@@ -108,16 +108,17 @@ def test_what_cannot_be_meant_is_refused_and_not_stored(store, key: str, value, 
 def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
     case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BadInput, match="always_review: no answer has the query type 'sql'; known: none yet"):
+    with pytest.raises(BadInput, match=r"always_review: .*'sql'"):
         case.set("always_review", ["sql"])
     for number in range(21):
         case.answer(f"a{number}", query_type=f"type {number:02}")
-    refused = r"no answer has the query type 'sql'; known: type 00, .*type 19 and others$"
-    with pytest.raises(BadInput, match=refused):
+    known = "'sql'; .*type 00.*type 19"
+    with pytest.raises(BadInput, match=known) as refused:
         case.set("always_review", ["type 01", "sql"])
+    assert "type 20" not in str(refused.value)
     assert read(case.store, thresholds).always_review == ()
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "type 01,sql")
-    with pytest.raises(BadInput, match=f"JUDGEBOARD_ALWAYS_REVIEW: {refused}"):
+    with pytest.raises(BadInput, match=f"JUDGEBOARD_ALWAYS_REVIEW: .*{known}"):
         raise_flags(case.store)
     monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", "type 01")
     assert raise_flags(case.store).raised_by_rule["always_review"] == 1
@@ -126,7 +127,7 @@ def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
 @on_sqlite
 def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "2")
-    with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE is not usable: it must be a number from 0 to 1"):
+    with pytest.raises(BadInput, match=r"JUDGEBOARD_RANDOM_SHARE .* 0 to 1"):
         read(store, thresholds)
 
 
@@ -144,7 +145,7 @@ def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
     assert read(case.store, primary_judge) == "rag"
     monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "zen")
     assert read(case.store, primary_judge) == "zen"
-    with pytest.raises(BadInput, match="no judge 'lex'; in use: nli, rag, zen"):
+    with pytest.raises(BadInput, match=r"'lex'; .*nli, rag, zen"):
         case.set("primary_judge", "lex")
 
 

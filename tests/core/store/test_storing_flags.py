@@ -77,7 +77,7 @@ def test_a_refusal_where_nothing_was_retrieved_is_flagged_only_on_request(case) 
     case.set("excuse_refusals", True)
     raise_flags(case.store)
     assert case.flags(refusal) == [("low_groundedness", "superseded")]
-    with pytest.raises(BadInput, match="excuse_refusals must be true or false, not 'perhaps'"):
+    with pytest.raises(BadInput, match=r"excuse_refusals .*'perhaps'"):
         case.set("excuse_refusals", "perhaps")
 
 
