@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import OpenPage, press, shown, texts
+from app_pages import OpenPage, press, shown, text_with, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Role
 from judgeboard.measure.alarms import watch
@@ -47,14 +47,15 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(open_page: OpenPage, alarmed: 
     page = open_page(name)
     assert texts(page, "jb-note")[0].startswith(ROSE)
     page = press(page, "alarm_1_save")
-    assert "the note of an acknowledgement has 1 to 2,000 characters" in shown(page)
+    assert text_with(page, "note", "2,000", cls="jb-note")
+    note = "New retriever since 4 Nov"
     [field] = [each for each in page.text_area if each.key == "alarm_1_note"]
-    field.set_value("New retriever since 4 Nov")
+    field.set_value(note)
     page = press(page, "alarm_1_save")
     assert texts(page, "jb-note") == []
     with alarmed.reading() as connection:
         (alarm,) = list_alarms(connection)
-    assert (alarm.acknowledged_by, alarm.note) == ("mara", "New retriever since 4 Nov")
+    assert (alarm.acknowledged_by, alarm.note) == ("mara", note)
     anew = {each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"}
     # The reference starts anew in the week of the change.
     assert anew == {5}
@@ -77,7 +78,7 @@ def test_a_reviewer_sees_an_alarm_and_cannot_acknowledge_it(alarmed: Store, monk
         page = _signed_in()
         assert texts(page, "jb-note")[0].startswith(ROSE)
         assert not page.text_area
-        assert "A lead acknowledges an alarm." in shown(page)
+        assert "A lead" in shown(page)
         who.update(email="bob@example.org")
         assert [field.key for field in _signed_in().text_area] == ["alarm_1_note"]
     finally:

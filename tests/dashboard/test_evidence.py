@@ -85,7 +85,8 @@ def test_sizes_are_said_as_people_say_them(length: int, words: str) -> None:
 
 
 def test_a_label_keeps_no_markdown() -> None:
-    assert as_label("a_b *c* :red[d]\n# e") == r"a\_b \*c\* \:red\[d\] \# e"
+    marks = "_*:[]#"
+    assert as_label("\n".join(marks)) == " ".join(f"\\{mark}" for mark in marks)
 
 
 def test_only_two_files_send_html_and_none_sends_markdown() -> None:
@@ -149,7 +150,9 @@ def test_code_is_never_formatted(code: str) -> None:
 
 def test_a_text_that_is_too_long_says_how_much_is_left() -> None:
     assert plain(beginning("abc", 3)) == "abc"
-    assert plain(beginning("abcdef", 4)) == "abcd2 characters more. `judgeboard export` writes the whole text."
+    cut = plain(beginning("abcdef", 4))
+    assert cut.startswith("abcd2 ")
+    assert "judgeboard export" in cut
 
 
 @pytest.mark.parametrize(

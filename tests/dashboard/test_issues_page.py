@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from app_pages import OpenPage, press, shown, table_rows
+from app_pages import OpenPage, press, shown, table_rows, text_with
 from judgeboard.domain import IssueState
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
@@ -15,13 +15,13 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
-    assert "No issue is open." in shown(open_page("issues"))
+    assert not open_page("issues").dataframe
     app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_issues")
     assert app.title[0].value == "Problems"
-    assert "Answers: low groundedness, flag confirmed or flag open" in shown(app)
+    assert "Answers: low groundedness, " in shown(app)
     app = open_page("issues", new="1", rule="low_groundedness")
     assert "had this problem" in shown(app)
-    assert "Not saved: the title of an issue has 1 to 100 characters" in shown(press(app, "issue_save"))
+    assert text_with(press(app, "issue_save"), "title", "100", cls="jb-note")
     app.text_input(key="issue_0_0_title").set_value("<b>Wrong</b> fees")
     app = press(app, "issue_save")
     assert "1: <b>Wrong</b> fees" in shown(app)
@@ -34,31 +34,32 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, pa
     [row] = table_rows(open_page("issues"), "Open flags")
     assert row[:3] == [1, "fixed", "<b>Wrong</b> fees"]
     app = press(open_page("responses", query_type="complex"), "responses_issues")
-    assert "Answers: complex, flag confirmed or flag open" in shown(app)
+    assert "Answers: complex, " in shown(app)
 
 
 def test_an_address_without_an_issue_or_a_filter_says_so(open_page: OpenPage, page_rows) -> None:
-    assert "there is no issue 7" in shown(open_page("issues", issue="7"))
-    assert "Choose the answers with this problem first" in shown(open_page("issues", new="1"))
+    assert text_with(open_page("issues", issue="7"), "issue 7", cls="jb-note")
+    assert "issue_save" not in [button.key for button in open_page("issues", new="1").button]
 
 
 def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_text(
     open_page: OpenPage, page_rows, page_store: Store
 ) -> None:
     app = press(open_page("issues"), "issues_new")
-    assert "Choose the answers with this problem first" in shown(app)
+    assert "issue_save" not in [button.key for button in app.button]
+    title = "Outdated price list"
     app = app.text_input(key="issues_text").set_value("plain-0").run()
     assert "Answers: “plain-0”" in shown(app)
-    app.text_input(key="issue_0_0_title").set_value("Outdated price list")
+    app.text_input(key="issue_0_0_title").set_value(title)
     app = app.selectbox(key="issue_0_0_owner").set_value("Mara").run()
     app = press(app, "issue_save")
-    assert "1: Outdated price list" in shown(app)
+    assert f"1: {title}" in shown(app)
     with page_store.reading() as connection:
         stored = get_issue(connection, 1)
     assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
     app = press(press(open_page("issues", new="1", text="plain-0"), "issues_clear"), "issue_back")
     # After Clear, the form is still open.
-    assert table_rows(app, "Open flags")[0][2] == "Outdated price list"
+    assert table_rows(app, "Open flags")[0][2] == title
 
 
 def tags(store: Store) -> list[str]:
@@ -70,7 +71,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", "Names another person", key="P", by=lead)
     save_mode(page_store, "outdated source", by=lead)
-    assert "No answer has a failure mode yet." in shown(open_page("failure_modes"))
+    assert not [each for each in open_page("failure_modes").dataframe if "Failure mode" in each.value]
     flag = page_rows.flags["claims"]
     app = open_page("item", flag=flag)
     parts = [shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")]
@@ -84,7 +85,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     assert chosen == ["wrong entity", "outdated source"]
     app = press(press(app, "mode_1"), "confirm")
     assert tags(page_store) == ["wrong entity"]
-    assert "Failure modes: wrong entity" in shown(open_page("item", flag=flag))
+    assert f"Failure modes: {tags(page_store)[0]}" in shown(open_page("item", flag=flag))
     for by in ("Query type", "Judge version", "Week"):
         counted = open_page("failure_modes", by=by)
         assert not counted.exception
@@ -100,4 +101,4 @@ def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_r
     assert tags(page_store) == ["wrong entity"]
     app = open_page("failure_modes")
     assert not app.exception
-    assert "Add a mode in the last row" in shown(app)
+    assert "wrong entity" in str([each.value for each in app.dataframe])

