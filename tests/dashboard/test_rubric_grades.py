@@ -25,6 +25,7 @@ from judgeboard_dashboard.review.schema_form import SchemaActions, rubric_schema
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
 from page_rows import PageRows
 
+UNSCORED = "Not scored by the judge: tone."
 SCORES = (
     DimensionScore("accuracy", 2, "1-5", "One <b>figure</b> is wrong."),
     DimensionScore("tone", None, "1-5"),
@@ -41,7 +42,7 @@ def judged(page_rows: PageRows, sqlite_store: Store) -> int:
         response = Response("log", "rubric-1", "How long is the rope?", "It has 60 m.")
         (response_id,) = store_responses(connection, [response]).new
         version = ensure_version(connection, JudgeVersion("house", "rubric", params=params, scale="1-5"))
-        verdict = Verdict(Status.OK, scores=SCORES, reasoning="Not scored by the judge: tone.")
+        verdict = Verdict(Status.OK, scores=SCORES, reasoning=UNSCORED)
         store_judgments(connection, version, None, [NewJudgment(response_id, 0, 0, verdict)])
     return response_id
 
@@ -55,11 +56,12 @@ def given(store: Store) -> list[tuple[str, float | None, str]]:
 
 def test_the_judges_scores_are_shown_with_their_sentences(open_page: OpenPage, judged: int) -> None:
     (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
-    assert "house v1 · 2.00 overall" in pane
+    assert "house v1" in pane
+    assert "2.00 overall" in pane
     assert "2 / 5" in pane
-    assert "One <b>figure</b> is wrong." in pane
+    assert all(score.reasoning in pane for score in SCORES if score.reasoning)
     assert "not scored" in pane
-    assert "Not scored by the judge: tone." in pane
+    assert UNSCORED in pane
 
 
 def test_a_person_grades_on_the_same_rubric(open_page: OpenPage, judged: int, sqlite_store: Store) -> None:
@@ -75,7 +77,7 @@ def test_a_person_grades_on_the_same_rubric(open_page: OpenPage, judged: int, sq
     assert given(sqlite_store) == [("accuracy", 4.0, "1-5"), ("tone", 5.0, "1-5")]
     (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
     assert "Mara 4" in pane
-    assert "2 on a rubric" in pane
+    assert "2 on a" in pane
 
 
 def test_without_a_rubric_judgment_there_is_no_field(
@@ -106,7 +108,7 @@ def test_only_standing_grades_count_and_only_levels_are_taken(judged: int, sqlit
         DimensionScore("tone", 6, "1-5"),
         DimensionScore("tone", 3, "1-9"),
     ):
-        with pytest.raises(BadInput, match="integer from 1 to 5"):
+        with pytest.raises(BadInput, match="1 to 5"):
             say("4", wrong)
     with pytest.raises(BadInput, match="scored twice"):
         say("5", DimensionScore("tone", 3, "1-5"), DimensionScore("tone", 4, "1-5"))

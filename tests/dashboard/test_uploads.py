@@ -88,8 +88,8 @@ def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(serv
                 await ready.wait()
             own, all_ = await server.put("mine", "more"), await server.put("third", "more")
             assert (own.status_code, all_.status_code) == (413, 503)
-            assert "One session may hold 2 MB of uploads." in own.text
-            assert "The uploads of all people may take 3 MB." in all_.text
+            assert "2 MB" in own.text
+            assert "3 MB" in all_.text
             end.set()
         assert (await server.put("mine", "more")).status_code == 204
         assert server.held == {"mine": ["more"]}
@@ -134,7 +134,7 @@ def test_with_sign_in_only_who_may_import_and_has_opened_the_page_uploads(
     uploads._people["of bob"] = person
     refused = asyncio.run(server.put("of nobody", "file"))
     assert refused.status_code == 403
-    assert refused.text == "Uploads are for people who may import: sign in, then open the page Import."
+    assert "sign in" in refused.text
     assert asyncio.run(server.put("of bob", "file")).status_code == 204
     change_role(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
     assert asyncio.run(server.put("of bob", "other")).status_code == 403
