@@ -204,14 +204,15 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
 def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
     rated = source.people()
     result = of_raters(choice, rated.ratings)
-    statistics, pairs = result.statistics, pairs_of_raters(rated.ratings)
+    statistics, rater_pairs = result.statistics, result.parts
     if isinstance(source, PairRatings) and (numbers := source.people_numbers()) is not None:
         statistics = _with_numbers(statistics, of_raters(choice, numbers.ratings).statistics)
         known = {(each.first, each.second): each.statistics for each in pairs_of_raters(numbers.ratings)}
-        pairs = tuple(
+        pairs = (
             replace(each, statistics=_with_numbers(each.statistics, known.get((each.first, each.second), {})))
-            for each in pairs
+            for each in pairs_of_raters(rated.ratings)
         )
+        rater_pairs = tuple(part_of("rater_pairs", "raters", map(pair_line, pairs)))
     twice, gold = source.rated_twice(), source.gold(rated.ids)
     of_themselves = self_agreement(twice.raters, twice.first, twice.second, source.scale, twice.groups)
     with_gold = against_gold(rated.ratings, gold) if not np.isnan(gold).all() else ()
@@ -224,7 +225,7 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
         aspect=source.aspect,
         title="people",
         parts=(
-            *part_of("rater_pairs", "raters", map(pair_line, pairs)),
+            *rater_pairs,
             *part_of("self_agreement", "person", ((each.first, each.n, each.statistics) for each in of_themselves)),
             *part_of("against_gold", "person", ((each.name, each.n, each.statistics) for each in with_gold)),
         ),

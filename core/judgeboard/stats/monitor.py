@@ -82,15 +82,13 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
         weights: The weight of each period in the mean of the periods before, shape (periods,).
     """
     # An answer that is alone in its group shares nothing with another period: its square is enough.
-    is_alone = (np.bincount(groups.codes, minlength=groups.count) == 1)[groups.codes]
-    rows = np.bincount(periods, minlength=len(weights))
-    alone = np.bincount(periods[is_alone], minlength=len(weights)).tolist()
-    squares = np.bincount(periods, weights=np.square(influences), minlength=len(weights)).tolist()
-    of_alone = np.bincount(periods[is_alone], np.square(influences[is_alone]), minlength=len(weights)).tolist()
-    several = np.flatnonzero(~is_alone)
+    several = np.flatnonzero(np.bincount(groups.codes, minlength=groups.count)[groups.codes] > 1)
     several = several[np.argsort(periods[several], kind="stable")]
-    influences, codes = influences[several], renumbered(groups.codes[several])
-    ends = np.cumsum(np.bincount(periods[several], minlength=len(weights))).tolist()
+    rows, squares = (np.bincount(periods, each, len(weights)) for each in (None, np.square(influences)))
+    influences, codes, periods = influences[several], renumbered(groups.codes[several]), periods[several]
+    rows_of_several, of_several = (np.bincount(periods, each, len(weights)) for each in (None, np.square(influences)))
+    alone, of_alone = rows - rows_of_several, np.maximum(squares - of_several, 0.0)
+    ends = np.cumsum(rows_of_several).tolist()
     count = int(codes.max(initial=-1)) + 1
     of_groups = np.zeros(count)  # the weighted sums of the periods before
     last = np.zeros(count, dtype=np.int64)  # each group's last row in the period
@@ -115,7 +113,7 @@ def difference_effect(influences: FloatArray, periods: IntArray, groups: Groupin
             before += float(later @ later - earlier @ earlier) + weight**2 * of_alone[period]
             square_of_before += weight**2 * squares[period]
             whole += weight
-    return max(1.0, by_group / by_answer) if by_answer > 0 else 1.0
+    return max(1.0, float(by_group / by_answer)) if by_answer > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)

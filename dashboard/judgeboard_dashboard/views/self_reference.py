@@ -45,7 +45,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.texts import comparison_words
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, intervals
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, intervals, layered
 from judgeboard_dashboard.widgets.charts.intervals import Level, ends, share_levels_chart
 from judgeboard_dashboard.widgets.filters import choose, table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -308,7 +308,7 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         )
         .transform_filter("isValid(datum.value)")
     )
-    return alt.layer(
+    return layered(
         base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
         base.mark_text(align="left", dx=5, fontSize=11).encode(

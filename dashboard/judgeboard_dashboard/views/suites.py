@@ -25,7 +25,7 @@ from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen, stacking_columns
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import click_points, estimate_rows
+from judgeboard_dashboard.widgets.charts import click_points, estimate_rows, layered
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT
 from judgeboard_dashboard.widgets.filters import choose, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -199,7 +199,7 @@ def runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
     every = alt.Chart(rows).encode(x=x)
     base = every.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
-    return alt.layer(
+    return layered(
         every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
             y=alt.Y("threshold:Q", scale=scale)
         ),

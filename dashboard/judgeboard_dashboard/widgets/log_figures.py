@@ -21,8 +21,8 @@ from judgeboard_dashboard.session import kept_until_new_rows
 
 
 def bad_share(version: StoredVersion | None) -> Rate:
-    """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
-    choice = RateChoice(by="query_type")
+    """Return the share of bad answers as `judgeboard labels rate` shows it, and that of each query type in brief."""
+    choice = RateChoice(by="query_type", brief_slices=True)
     return kept_until_new_rows(
         log_revision,
         lambda connection: rate_of(connection, version, choice),

@@ -60,6 +60,22 @@ def framed(chart: Any, height: int) -> Any:
     return FramedChart(chart)
 
 
+def layered(*layers: Any) -> Any:
+    """Return a chart of layers. `alt.layer` does the same, but copies each layer several times: most of its time."""
+    chart = alt.LayerChart()
+    if all(each.data is layers[0].data for each in layers):
+        chart.data = layers[0].data
+    for place, layer in enumerate(layers):
+        if chart.data is not alt.Undefined:
+            layer.data = alt.Undefined
+        if layer.params is not alt.Undefined:
+            layer.name, params = f"layer_{place}", layer.params
+            chart.params = [alt.TopLevelSelectionParameter(**each.to_dict(), views=[layer.name]) for each in params]
+            layer.params = alt.Undefined
+    chart.layer = list(layers)
+    return chart
+
+
 def pick() -> alt.Parameter:
     """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)

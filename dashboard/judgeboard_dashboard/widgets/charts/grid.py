@@ -14,7 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import opacity_of, pick
+from judgeboard_dashboard.widgets.charts import layered, opacity_of, pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45
@@ -98,7 +98,9 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
         description=alt.Description("tip:N"),
     )
     layers = [squares.add_params(pick()), *_texts(base, sizes, words=any(cell.word for cell in cells))]
-    return alt.layer(*layers).properties(view=alt.ViewConfig(fill=colours.page, stroke=None))
+    chart = layered(*layers)
+    chart.view = alt.ViewConfig(fill=colours.page, stroke=None)
+    return chart
 
 
 def heat_step(share: float, colours: Palette) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows, layered
 
 HEIGHT = 240
 _LONGEST = 18
@@ -52,7 +52,7 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     base = alt.Chart(rows).encode(y=y)
     known = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
-    return alt.layer(
+    return layered(
         known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
             x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")
         ),
@@ -136,7 +136,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
     base = alt.Chart(rows).encode(x=x)
     known = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
-    return alt.layer(
+    return layered(
         base.transform_filter("datum.grounded")
         .mark_bar(color=colours.quiet[1], aria=False)
         .encode(

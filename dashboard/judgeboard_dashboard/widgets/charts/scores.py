@@ -13,7 +13,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, opacity_of, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, layered, opacity_of, pick
 
 CALIBRATION_HEIGHT = 240
 POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
@@ -99,7 +99,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
             description=alt.Undefined,
         ),
     ]
-    return alt.layer(*layers)
+    return layered(*layers)
 
 
 TRADE_OFF_HEIGHT = 260
@@ -148,7 +148,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
         .encode(x=across, y=upwards, text=alt.Text("text:N"))
         for name, away in (("recall", -10), ("precision", 16))
     ]
-    return alt.layer(
+    return layered(
         known.mark_area(opacity=0.15).encode(
             x=across, y=alt.Y("low:Q", title="Share"), y2=alt.Y2("high:Q"), detail=alt.Detail("figure:N")
         ),
@@ -200,7 +200,7 @@ def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
     )
     ends = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
     line = ends.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1)
-    return alt.layer(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
+    return layered(line.encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=scale)), points)
 
 
 LEVELS_HEIGHT = 220
@@ -225,7 +225,7 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
     )
     y = alt.Y("n:Q", title="Answers", axis=alt.Axis(format=",d", tickCount=4))
     base = alt.Chart(rows).encode(x=x, y=y)
-    return alt.layer(
+    return layered(
         base.mark_bar(color=colours.series[0], cursor="pointer")
         .encode(
             opacity=opacity_of(1, 0.85, empty=False),

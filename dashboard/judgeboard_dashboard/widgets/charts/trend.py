@@ -21,7 +21,7 @@ from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, money, shortened
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, layered
 from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
@@ -100,7 +100,7 @@ def trend_chart(
         whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     )
     layers.append(base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail=alt.Detail("segment:N")))
-    return alt.layer(*layers, *_points(base, axis, colours)).resolve_scale(y="shared")
+    return layered(*layers, *_points(base, axis, colours))
 
 
 def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFrame:
