@@ -349,7 +349,7 @@ class _Measure:
             return {}, {}
         in_all = in_all_answers(self.loaded, inside, self.target, sample)
         if brief and in_all.is_weighted:
-            return in_all.statistics, {}
+            return dict(in_all.statistics), {}
         pairs = self.pairs
         if inside is not None:
             pairs = pairs.at(np.isin(pairs.response_ids, self.loaded.answers.response_ids[inside]))

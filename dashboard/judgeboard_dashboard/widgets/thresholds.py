@@ -81,7 +81,11 @@ def threshold_search() -> None:
     except NotFound as error:
         instead(capital(str(error)))
         return
-    results = threshold_result(sample, goal, by_query_type=by_type)
+    results = kept_until_new_rows(
+        log_revision,
+        lambda _: threshold_result(sample, goal, by_query_type=by_type),
+        ("threshold", goal, by_type),
+    )
     for each in results:
         sentence(each.sentence, lead=f"{each.about.where['query_type']}. " if each.about.where else "")
     rows = thresholds_table(results, goal.aim)

@@ -30,9 +30,10 @@ class FramedChart:
         self._chart = chart
 
     def to_dict(self, *, validate: bool = False) -> dict[str, Any]:
-        """Return the specification."""
-        specification: dict[str, Any] = self._chart.to_dict(validate=validate)
-        return specification
+        """Return the specification, with its data as frames."""
+        frames = ["datasets"]
+        specification: dict[str, Any] = self._chart.to_dict(validate, ignore=frames, context={"top_level": False})
+        return specification | {"datasets": self._chart.datasets}
 
 
 def framed(chart: Any, height: int) -> Any:
@@ -61,19 +62,19 @@ def framed(chart: Any, height: int) -> Any:
 
 
 def layered(*layers: Any) -> Any:
-    """Return a chart of layers. `alt.layer` does the same, but copies each layer several times: most of its time."""
-    chart = alt.LayerChart()
-    if all(each.data is layers[0].data for each in layers):
-        chart.data = layers[0].data
+    """Return a chart of one or more layers; layers of the same data frame share it.
+
+    `alt.layer` copies each layer several times, and Streamlit would send the frame of each layer.
+    """
+    frames, params = {id(layer.data): layer.data for layer in layers}, list[alt.TopLevelSelectionParameter]()
+    names = {frame: f"rows_{place}" for place, frame in enumerate(frames)}
     for place, layer in enumerate(layers):
-        if chart.data is not alt.Undefined:
-            layer.data = alt.Undefined
+        layer.data, layer.name = alt.NamedData(names[id(layer.data)]), f"layer_{place}"
         if layer.params is not alt.Undefined:
-            layer.name, params = f"layer_{place}", layer.params
-            chart.params = [alt.TopLevelSelectionParameter(**each.to_dict(), views=[layer.name]) for each in params]
+            params += [alt.TopLevelSelectionParameter(**each.to_dict(), views=[layer.name]) for each in layer.params]
             layer.params = alt.Undefined
-    chart.layer = list(layers)
-    return chart
+    datasets = dict(zip(names.values(), frames.values(), strict=True))
+    return alt.TopLevelLayerSpec(layer=list(layers), params=params, datasets=datasets)
 
 
 def pick() -> alt.Parameter:

@@ -338,7 +338,7 @@ def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int]) -> Any:
             ],
         }
     )
-    return (
+    return layered(
         alt.Chart(rows)
         .mark_bar(color=palette().series[0], size=18)
         .encode(
