@@ -78,7 +78,7 @@ class Known:
 
 
 # Commands whose options changed: today's form, and the older one.
-OLDER_FORMS: Mapping[str, str] = {}
+OLDER_FORMS: Mapping[str, str] = {"compare ssr --recorded": "compare ssr --recorded --by category"}
 
 # Command, older path, today's path; patterns as in re.sub.
 _KEY = r"(value|low|high|n|reason)$"
@@ -132,6 +132,44 @@ RENAMED: Sequence[tuple[str, str, str]] = (
         "compare (pairs|judges .*--unit pairs)",
         rf"^((?!rankings)\w+(?:\[[^]]*\])?)\.{_KEY}",
         r"aspects[overall,query_type].\1.\2",
+    ),
+    # Self-reference: a gate, a level of agreement and a category are slices.
+    ("compare ssr", r"^conditions\.A\.", "conditions.without."),
+    ("compare ssr", r"^conditions\.B\.", "conditions.always."),
+    ("compare ssr", r"^conditions\.C\.", "conditions.selective."),
+    ("compare ssr", rf"^conditions\.(\w+)\.accuracy\.{_KEY}", r"\1.\2"),
+    ("compare ssr", rf"^conditions\.(\w+)\.on\.{_KEY}", r"\1[Gate on].\2"),
+    ("compare ssr", rf"^conditions\.(\w+)\.off\.{_KEY}", r"\1[Gate off].\2"),
+    ("compare ssr", r"^gain\.A\.", "gain_without."),
+    ("compare ssr", r"^gain\.B\.", "gain_always."),
+    ("compare ssr", r"^gate\.on_rate\.", "gate_on."),
+    ("compare ssr", r"^gate\.precision\.", "right_if_on."),
+    ("compare ssr", r"^samples\.mean\.", "sample_right."),
+    ("compare ssr", r"^samples\.(best|majority)\.", r"sample_\1."),
+    ("compare ssr", r"^items$", "n.n"),
+    ("compare ssr", r"^judge$", "about.judges[0]"),
+    ("compare ssr", r"^tuned\.accuracy\.", "parts[tuned].selective."),
+    ("compare ssr", r"^tuned\.categories\[(\w+)\]\.accuracy\.", r"parts[tuned].selective[\1]."),
+    ("compare ssr", r"^tuned\.categories\[(\w+)\]\.agree$", r"parts[tuned].needed[\1].value"),
+    *(
+        ("compare ssr", rf"^slices\[{place}\]\.(\w+)\.{_KEY}", rf"\1[{name}].\2")
+        for place, name in enumerate(
+            f"Gate {gate}, own answer {right}" for gate, right in product(("on", "off"), ("right", "wrong"))
+        )
+    ),
+    ("compare ssr", r"^categories\[(\w+)\]\.gate\.on_rate\.", r"parts[by_category].gate_on[\1]."),
+    ("compare ssr", r"^categories\[(\w+)\]\.gate\.precision\.", r"parts[by_category].right_if_on[\1]."),
+    ("compare ssr", rf"^categories\[(\w+)\]\.(\w+)\.{_KEY}", r"parts[by_category].\2[\1].\3"),
+    *(
+        (command, rf"^{older.format(k - level if older[0] == 'c' else level - 1)}", f"parts[{part}[{level} of {k}].")
+        for k, command in ((5, "compare ssr(?!.* --k)"), (3, "compare ssr.* --k 3"))
+        for level in range(1, k + 1)
+        for older, part in (
+            (r"calibration\[{}\]\.share\.", "right_by_level].own_right"),
+            (r"sweep\[{}\]\.gate\.on_rate\.", "other_gates].gate_on"),
+            (r"sweep\[{}\]\.gate\.precision\.", "other_gates].right_if_on"),
+            (r"sweep\[{}\]\.scores\.accuracy\.", "other_gates].selective"),
+        )
     ),
     ("trends", r"^lines\[([^]]*)\]\.before\.", r"bad_before[\1]."),
     ("trends", r"^lines\[([^]]*)\]\.after\.", r"bad_since[\1]."),
@@ -248,6 +286,18 @@ MOVED: Sequence[Known] = (
 
 GONE: Sequence[Known] = (
     Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
+    Known("compare ssr", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
+    Known(
+        "compare ssr",
+        r"^samples\.pass_at|^(calls_planned|from_without|tau|model)$|^(slices|sweep|calibration|categories|tuned\.categories)\[\w+\]\.\w+(\[\d+\])?$"
+        r"|^sweep\[\d+\]\.scores\.|^tuned\.optimistic$",
+        "--k measures pass@j; slices have the names; a gate is measured alone",
+    ),
+    Known(
+        "compare ssr",
+        r"^(ties|ties_on|no_\w+|\w+_samples|forgotten|other_reference)$|\.(splits|unmeasured|not_asked)$|\.(n|reason)$",
+        "caveats have the counts that are not 0; the part of the verdicts; no figure of an empty part",
+    ),
     Known("compare (versions|sources)", r"^exit_code$|^conclusion\[|^alone$", "it follows from the other values"),
     Known("agreement", r"(^|\.)(method|unit|level|left_out\[.*)$", "rows have no method; the docs name it"),
     Known("agreement", r"^(human|inconsistent|unusable)$", "these are options of the command"),

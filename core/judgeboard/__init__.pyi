@@ -88,7 +88,7 @@ from .methods.self_reference.run import (
     self_refer_async as self_refer_async,
 )
 from .methods.self_reference.report import (
-    SelfReferenceReport as SelfReferenceReport,
+    SelfReferenceResult as SelfReferenceResult,
     measure_self_reference as measure_self_reference,
 )
 from .methods.refining.serving import (

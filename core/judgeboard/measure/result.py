@@ -115,7 +115,7 @@ class Result:
         Slices that have none of the figures are left out, and figures without a value or a reason.
         """
         cells = {(row.slice, row.figure): row.estimate for row in self.rows}
-        measured = {row.figure for row in self.rows if {row.value, row.low, row.reason} != {None}}
+        measured = dict.fromkeys(row.figure for row in self.rows if {row.value, row.low, row.reason} != {None})
         names = [each for each in figures or measured if each in measured and each in FIGURES]
         columns = [FIGURES[each] for each in names]
         title = (self.about.by or self.about.unit).replace("_", " ").capitalize()

@@ -74,6 +74,21 @@ FIGURES: dict[str, Column] = {
         for name in ("Sensitivity", "Specificity")
         for when in ("before", "since")
     },
+    "without": Column("A no reference", "share estimate"),
+    "always": Column("B always", "share estimate"),
+    "selective": Column("C selective", "share estimate"),
+    "gain_without": Column("C, change from A", "change"),
+    "gain_always": Column("C, change from B", "change"),
+    "share": Column("Share of all", "share estimate"),
+    "gate_on": Column("Gate on", "share estimate"),
+    "right_if_on": Column("Right if on", "share estimate", help="Its own answer is right if the gate is on"),
+    "own_right": Column("Own answer right", "share estimate"),
+    "sample_right": Column("Samples right", "share estimate"),
+    "sample_majority": Column("Majority right", "share estimate"),
+    "sample_best": Column("Any sample right", "share estimate"),
+    "inconsistent": Column("Inconsistent", "count", help="The two orders differ; each counts as half right"),
+    "not_asked": Column("Not asked", "count"),
+    "needed": Column("Gate threshold", "count", help="Samples that agree; one more than there are: never on"),
     "share_before": Column("Before", "share estimate"),
     "share_since": Column("Since", "share estimate"),
     "accounts": Column("Of the change", "share estimate", help="Part of the change that it accounts for"),
@@ -466,18 +481,18 @@ WORDS: dict[str, str] = {
     "own_answer": "If the judge sees its own answer where the gate is on (C), it prefers the better answer on "
     "{accuracy:%} of {accuracy:n} pairs.",
     "own_answer_unknown": "Accuracy with the judge's own answer is not available: {accuracy:%}.",
-    "own_answer_helps": "It is right more often than without its own answer (A): {change:points}.",
-    "own_answer_harms": "It is right less often than without its own answer (A): {change:points}.",
-    "own_answer_unclear": "The difference between C and A is not significant: {change:points}.",
-    "own_answer_no_difference": "C and A do not differ on any pair.",
-    "gate": "The gate (from {needed:agreeing sample} on) is on for {on:%} of {questions:question}.",
-    "gate_right": "Where it is on, its own answer is right: {right:%}.",
-    "samples_right": "On average {mean:%} of the samples are right, their majority {majority:%}; at least one of them "
-    "is right on {best:%} of the questions.",
-    "tuned": "With a gate per category, tuned on other pairs, the accuracy of C is {accuracy:%}.",
-    "tuned_optimistic": "With a gate per category, tuned partly on the same pairs (optimistic), the accuracy of C is "
-    "{accuracy:%}.",
+    "own_answer_helps": "With its own answer where the gate is on (C), the judge is right more often: {change:points}.",
+    "own_answer_harms": "With its own answer where the gate is on (C), the judge is right less often: {change:points}.",
+    "own_answer_unclear": "No difference with its own answer (C) and without it (A) is shown: {change:points}.",
+    "own_answer_no_difference": "The judge is equally often right with its own answer (C) and without it (A).",
+    "ask_all_conditions": "To compare all conditions: `judgeboard compare ssr --pairs FILE --model {model}`",
+    "verdicts_by_condition": "Verdicts by condition",
+    "right_by_level": "Accuracy of its own answer",
+    "other_gates": "Other gates",
+    "by_category": "By category",
+    "tuned": "A gate per category, tuned on other pairs",
     "tuned_unknown": "Tuning a gate per category needs conditions A and B on every pair.",
+    "optimistic_gates": "These gates are optimistic, tuned on the pairs they are scored on: {categories:list}.",
     "tied_samples": "On {n:question} two sampled answers are equally frequent. The first one counts.",
     "tied_samples_on": "On {n:question} with the gate on, two sampled answers are equally frequent. The first one "
     "counts.",
@@ -490,8 +505,6 @@ WORDS: dict[str, str] = {
     "forgotten_samples": "Left out because their texts were deleted: {n:question}.",
     "other_reference": "On {n:pair} the judge saw another answer than the majority of these samples. B does not count "
     "there.",
-    "optimistic_thresholds": "The thresholds of some categories are optimistic: they were tuned on the items they are "
-    "scored on.",
     # Anchors: drift of a judge
     "anchors_made": "{anchors:anchor} in {groups:evidence group}, {labelled:,} of them with a label.",
     "anchors_show": "If a change of the judge affects {share:%} of all answers, at least one verdict on the anchors "

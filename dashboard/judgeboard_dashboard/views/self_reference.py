@@ -1,41 +1,22 @@
 """The page Self-reference: the figures of a judge version at one gate, and its pairs."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import altair as alt
+import numpy as np
 import streamlit as st
 
-from judgeboard.domain import Estimate, PairItem, Preference
-from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.domain import PairItem, Preference
+from judgeboard.formats.output import Column, Table
 from judgeboard.judges.replies import lettered
-from judgeboard.measure.notes import paragraph
+from judgeboard.measure.result import ALL, Result
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
-from judgeboard.methods.self_reference.report import (
-    CONDITION_WORDS,
-    MEANINGS,
-    SLICES,
-    ListedItem,
-    SelfReferencePage,
-    SelfReferenceReport,
-    categories_table,
-    compare_command,
-    conditions_table,
-    findings,
-    gate_words,
-    gates_table,
-    levels_table,
-    noun,
-    samples_note,
-    samples_used,
-    self_reference_page,
-    slices_table,
-    tuned_note,
-)
-from judgeboard.methods.self_reference.scores import ConditionScores
+from judgeboard.methods.self_reference.report import SelfReferenceResult, load_items, result_of, samples_used
+from judgeboard.methods.self_reference.scores import CONDITIONS, GATE_OFF, GATE_ON, RIGHT, WRONG, Items, gate_words
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion
@@ -50,38 +31,36 @@ from judgeboard_dashboard.widgets.charts.intervals import Level, ends, share_lev
 from judgeboard_dashboard.widgets.filters import choose, table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
-from judgeboard_dashboard.widgets.tables import choose_row, figure, file_of, one_line, table
+from judgeboard_dashboard.widgets.tables import choose_row, figure, one_line, table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, instead, sentence
 
 PAGE = "self_reference"
 FIELDS = ("version", "samples", "gate", "listed", "category", "tables")
 
-ALL = "All"
-# Name of a list -> (is the gate on, is the own answer right); None means either.
-LISTED: dict[str, tuple[bool | None, bool | None]] = {
-    ALL: (None, None),
-    "Gate on": (True, None),
-    "Gate off": (False, None),
-    **{words: slice_ for slice_, words in SLICES.items()},
-}
+EVERY = "All"
 
 
-def this_page(
-    report: SelfReferenceReport,
-    *,
-    as_tables: bool,
-    needed: int | None = None,
-    listed: str = ALL,
-    category: str | None = None,
-) -> Rows:
-    """Return the address of the page with these choices. The default gate is that of the report."""
-    gate = gate_words(needed or report.needed, report.k)
-    query: dict[str, str | list[str]] = {"version": report.judge, "samples": str(report.k), "gate": gate}
-    if listed != ALL:
-        query["listed"] = listed
-    if category is not None:
-        query["category"] = category
-    return Rows(PAGE, query | ({"tables": "true"} if as_tables else {}))
+class Choices(NamedTuple):
+    """The choices in the filter row."""
+
+    version: StoredVersion
+    k: int
+    needed: int
+    listed: str = EVERY
+    category: str | None = None
+    as_tables: bool = False
+
+    def rows(self, **changes: Any) -> Rows:
+        """Return the address of the page with these choices and ``changes``."""
+        chosen = self._replace(**changes)
+        query = {"version": chosen.version.title, "samples": str(chosen.k), "gate": gate_words(chosen.needed, chosen.k)}
+        query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
+        query |= {} if chosen.category is None else {"category": chosen.category}
+        return Rows(PAGE, query | ({"tables": "true"} if chosen.as_tables else {}))
+
+    def at_gates(self, part: Result) -> list[Rows]:
+        """Return the address for each gate that is a slice of a result."""
+        return [self.rows(needed=int(name.split(" ")[0])) for name in part.slices]
 
 
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
@@ -167,127 +146,89 @@ def _verdict(verdict: LatestComparison) -> Html:
     return _line(comparison_words(verdict), shortened(verdict.reasoning or "", LONGEST_SAMPLE))
 
 
-@dataclass(frozen=True, slots=True)
-class SelfReferenceFigures:
-    """The charts of one report."""
-
-    report: SelfReferenceReport
-    as_tables: bool
-
-    def show(self) -> None:
-        """Show three charts in a row (at 800 px in two rows), or three tables."""
-        with st.container(key="stack_self_reference" if self.as_tables else "wrap_self_reference"):
-            first, second, third = st.columns([1.2, 1, 1], gap="medium")
-        with first:
-            heading("With and without its own answer")
-            self._conditions()
-        with second:
-            heading("Accuracy of its own answer")
-            self._calibration()
-        with third:
-            heading("Other gates")
-            self._sweep()
-
-    def _at(self, *, needed: int | None = None, listed: str = ALL) -> Rows:
-        return this_page(self.report, as_tables=self.as_tables, needed=needed, listed=listed)
-
-    def _conditions(self) -> None:
-        report, scores = self.report, self.report.conditions
-        if all(condition.accuracy.value is None for condition in scores.values()):
-            command = f" To compare pairs: {compare_command(report)}" if noun(report) == "question" else ""
-            instead(f"{capital(scores['C'].accuracy.reason or 'Not measured')}.{command}")
-            return
-        rows = conditions_table(report)
-        if self.as_tables:
-            table(rows, [None] * len(scores), key="conditions_table")
-            return
-        figure(
-            lambda: conditions_chart({CONDITION_WORDS[name]: condition for name, condition in scores.items()}),
-            intervals.HEIGHT,
-            rows,
-            [self._at(listed=listed) for _ in scores for listed in (ALL, "Gate on", "Gate off")],
-            key="conditions",
-            says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
-            as_table=False,
-        )
-
-    def _calibration(self) -> None:
-        report = self.report
-        if not any(level.n for level in report.calibration):
+def figures(result: SelfReferenceResult, chosen: Choices) -> None:
+    """Show three charts in a row (at 800 px in two rows), or three tables."""
+    conditions, levels, gates, *_ = result.parts
+    with st.container(key="stack_self_reference" if chosen.as_tables else "wrap_self_reference"):
+        first, second, third = st.columns([1.2, 1, 1], gap="medium")
+    with first:
+        heading("With and without its own answer")
+        marks = [(name, part) for name in CONDITIONS for part in (ALL, *PARTS[1:]) if result.has(name, part)]
+        if marks:
+            figure(
+                lambda: conditions_chart(result, marks),
+                intervals.HEIGHT,
+                _fixed(conditions.table()),
+                [None if chosen.as_tables else chosen.rows(listed=part or EVERY) for _, part in marks],
+                key="conditions",
+                says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
+                as_table=chosen.as_tables,
+            )
+        else:
+            instead("The judge was not asked.")
+    with second:
+        heading(levels.sentence)
+        if levels.rows:
+            figure(
+                lambda: share_levels_chart(
+                    _levels(levels, "own_right", chosen, from_gate=True), "Samples that agree", "Own answer right"
+                ),
+                intervals.HEIGHT,
+                _fixed(levels.table()),
+                chosen.at_gates(levels),
+                key="calibration_self_reference",
+                says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
+                as_table=chosen.as_tables,
+                drawn=("Shaded: the gate is on. Numbers: questions per level.",),
+            )
+        else:
             instead("The correct answer of these questions is not known.")
-            return
-        levels = [
-            Level(
-                str(level.agree),
-                level.share,
-                f"{level.n:,}",
-                f"{level.agree} of {report.k} agree: own answer right {percent_words(level.share)} "
-                f"on {level.share.n:,} questions",
-                grounded=level.agree >= report.needed,
+    with third:
+        heading(gates.sentence)
+        if gates.has("selective", gate_words(chosen.needed, chosen.k)):
+            figure(
+                lambda: share_levels_chart(
+                    _levels(gates, "selective", chosen), "Gate threshold", "Accuracy of C", whole=False
+                ),
+                intervals.HEIGHT,
+                _fixed(gates.table()),
+                chosen.at_gates(gates),
+                key="sweep",
+                says="Accuracy of condition C at every gate, with 95 % interval",
+                as_table=chosen.as_tables,
+                under=("Click a threshold to use it on this page.",),
             )
-            for level in reversed(report.calibration)
-        ]
-        figure(
-            lambda: share_levels_chart(levels, f"Samples that agree, of {report.k}", "Own answer right"),
-            intervals.HEIGHT,
-            levels_table(report),
-            [self._at(needed=level.agree) for level in reversed(report.calibration)],
-            key="calibration_self_reference",
-            says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
-            as_table=self.as_tables,
-            under=(
-                f"The gate is on if at least {gate_words(report.needed, report.k)} samples agree.",
-                None if self.as_tables else "Shaded: the gate is on. Numbers: questions per level.",
-            ),
-        )
-
-    def _sweep(self) -> None:
-        report = self.report
-        if all(point.scores.accuracy.value is None for point in report.sweep):
-            instead(f"Other gates need comparisons with and without its own answer: {compare_command(report)}")
-            return
-        levels = [
-            Level(
-                str(point.agree),
-                point.scores.accuracy,
-                "" if point.scores.accuracy.value is None else percent(point.scores.accuracy.value),
-                f"gate threshold {gate_words(point.agree, report.k)}: C {percent_words(point.scores.accuracy)}, "
-                f"on for {percent_words(point.gate.on_rate)}",
-                grounded=point.agree == report.needed,
-                chosen=point.agree == report.needed,
-            )
-            for point in report.sweep
-        ]
-        figure(
-            lambda: share_levels_chart(levels, f"Gate threshold, of {report.k}", "Accuracy of C", whole=False),
-            intervals.HEIGHT,
-            gates_table(report),
-            [self._at(needed=point.agree) for point in report.sweep],
-            key="sweep",
-            says="Accuracy of condition C at every gate, with 95 % interval",
-            as_table=self.as_tables,
-            under=(
-                "Computed from the same verdicts, without further calls. Click a threshold to use it on this page.",
-            ),
-        )
+        else:
+            instead("Other gates need comparisons with and without its own answer.")
 
 
-PARTS = ("all pairs", "gate on", "gate off")
+def _levels(part: Result, name: str, chosen: Choices, *, from_gate: bool = False) -> list[Level]:
+    """Return a level for each gate; that of the page is marked, ``from_gate`` also all above it."""
+    levels = []
+    for gate in part.slices:
+        agree, share = int(gate.split(" ")[0]), part.figure(name, gate)
+        is_marked = agree >= chosen.needed if from_gate else agree == chosen.needed
+        text = f"{share.n:,}" if from_gate else "" if share.value is None else percent(share.value)
+        tip = f"{gate}: {percent_words(share)} on {share.n:,}"
+        levels.append(Level(gate, share, text, tip, grounded=is_marked, chosen=is_marked or from_gate))
+    return levels
 
 
-def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
-    """Return the chart: conditions (by name) from top to bottom, each with the `PARTS` of its pairs."""
+PARTS = ("all pairs", GATE_ON, GATE_OFF)
+
+
+def conditions_chart(result: Result, marks: Sequence[tuple[str, str | None]]) -> Any:
+    """Return the chart: conditions from top to bottom, each with the `PARTS` of its pairs. A mark is a figure."""
     colours = palette()
-    marks = [(name, part) for name in conditions for part in PARTS]
-    shares = [share for scores in conditions.values() for share in (scores.accuracy, scores.on, scores.off)]
+    shares = [result.figure(*mark) for mark in marks]
     low_end, high_end = ends(shares)
     rows = estimate_rows(
         shares,
-        condition=[name for name, _ in marks],
-        part=[part for _, part in marks],
+        condition=[CONDITIONS[name] for name, _ in marks],
+        part=[part or PARTS[0] for _, part in marks],
         text=["" if share.value is None else percent(share.value) for share in shares],
         tip=[
-            f"{name}, {part} {percent_words(share)} on {counted(share.n, 'pair')}"
+            f"{CONDITIONS[name]}, {part or PARTS[0]} {percent_words(share)} on {counted(share.n, 'pair')}"
             for (name, part), share in zip(marks, shares, strict=True)
         ],
     )
@@ -302,7 +243,9 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
     base = (
         alt.Chart(rows)
         .encode(
-            y=alt.Y("condition:N", title=None, sort=list(conditions), axis=alt.Axis(labelLimit=120, grid=False)),
+            y=alt.Y(
+                "condition:N", title=None, sort=list(CONDITIONS.values()), axis=alt.Axis(labelLimit=120, grid=False)
+            ),
             yOffset=alt.YOffset("part:N", sort=PARTS),
             color=colour,
         )
@@ -319,8 +262,13 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
 
 
 MOST_LINES = 500
-SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong", None: None}
-CORRECT = {True: "yes", False: "no", None: None}
+SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong"}
+CORRECT = {RIGHT: "yes", WRONG: "no"}
+MEANINGS = (
+    "The judge answers each question several times (samples). The gate is on if enough samples agree. "
+    "The judge then compares two answers. Condition A: without its own answer. B: always with its own answer. "
+    "C: with its own answer if the gate is on."
+)
 EXAMPLE = (
     "The judge compares two answers | All pairs | Its own answer is sure | Not sure",
     "without its own answer | 71 % [65, 76] | 80 % [73, 86] | 57 % [47, 66]",
@@ -334,17 +282,6 @@ OTHERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The choices in the filter row."""
-
-    version: StoredVersion
-    k: int
-    listed: str
-    category: str | None
-    as_tables: bool
-
-
 def self_reference() -> None:
     """Show the figures of a judge version at one gate, and its pairs."""
     follow(PAGE, own=FIELDS)
@@ -354,28 +291,53 @@ def self_reference() -> None:
         empty_page("self_reference", PURPOSE, "No data yet.", command=JUDGE, others=OTHERS, among=(), example=EXAMPLE)
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
-        version, k, needed = _gate_fields(versions)
-        figures = kept_until_new_rows(
+        chosen = _gate_fields(versions)
+        result, items = kept_until_new_rows(
             last_rows,
-            lambda connection: self_reference_page(connection, version, k, needed),
-            ("self_reference", version.id, k, needed),
+            lambda connection: result_of(
+                chosen.version, load_items(connection, chosen.version.id, chosen.k), chosen.k, chosen.needed
+            ),
+            ("self_reference", chosen.version.id, chosen.k, chosen.needed),
         )
-        filters = _list_fields(figures, version, k)
-    if not figures.report.items:
-        empty(f"No question has {k} samples of {version.title}.")
+        chosen = _list_fields(items, chosen)
+    if not items.n:
+        empty(f"No question has {chosen.k} samples of {chosen.version.title}.")
         return
-    sentence(paragraph(findings(figures.report)))
-    caption(MEANINGS, samples_note(figures.report.samples), *figures.report.caveats)
-    SelfReferenceFigures(figures.report, filters.as_tables).show()
-    left, right = stacking_columns("slices", [1, 1.6])
-    with left:
-        _slices(figures.report, filters)
-    with right:
-        _categories(figures, filters)
-    _items(figures, filters)
+    sentence(result.sentence)
+    caption(MEANINGS, *result.caveats, *result.next)
+    figures(result, chosen)
+    heading("Effect by gate and own answer")
+    table(
+        _fixed(result.table("n", "share", *CONDITIONS)),
+        [*(chosen.rows(listed=part) for part in result.slices), chosen.rows(listed=EVERY)],
+        key="slices_self_reference",
+        under=(f"Click a row to list its {result.about.unit}.",),
+    )
+    of_all = [row.figure for row in result.rows if row.slice is ALL and row.figure not in {"n", *CONDITIONS}]
+    table(_fixed(result.table(*of_all)), key="figures_self_reference")
+    *_, categories, tuned = result.parts
+    for part in (categories, tuned):
+        heading(part.sentence)
+        table(
+            _fixed(part.table()),
+            [chosen.rows(category=name) for name in part.slices] + [None] * part.has("selective"),
+            key=f"{part.headline.code}_self_reference",
+            under=[each.text for each in part.caveats],
+            most=6,
+        )
+    _items(result, items, chosen)
 
 
-def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int]:
+def _fixed(rows: Table) -> Table:
+    """Return the table with fixed widths: in a narrow window, its last columns are hidden."""
+    if not rows.columns:
+        return rows
+    first, *others = rows.columns
+    wide = (replace(each, width=160 if each.format == "change" else 105) for each in others)
+    return Table((replace(first, width=170), *wide), rows.rows)
+
+
+def _gate_fields(versions: list[StoredVersion]) -> Choices:
     version = version_field(st.container(width=230), versions) or versions[0]
     with reading() as connection:
         most = most_samples(connection, version.id)
@@ -383,111 +345,68 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
     counts = {str(k): k for k in (usual, *range(most, 0, -1))}
     k = choose("Samples", counts, key="samples", width=90, tip="Samples per question")
     gates = {gate_words(each, k): each for each in (samples_needed(TAU, k), *range(k, 0, -1))}
-    return version, k, choose("Gate threshold", gates, key="gate", width=120)
+    return Choices(version, k, choose("Gate threshold", gates, key="gate", width=120))
 
 
-def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> Filters:
-    listed = choose("List", {name: name for name in LISTED}, key="listed", width=230)
-    names = [each.category for each in figures.report.categories]
+def _list_fields(items: Items, chosen: Choices) -> Choices:
+    listed = choose("List", {name: name for name in (EVERY, *items.parts(chosen.needed))}, key="listed", width=230)
+    names = sorted(set(items.categories))
     category = st.selectbox(
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
-    as_tables = table_switch("Tables")
-    return Filters(version, k, listed, category, as_tables)
+    return chosen._replace(listed=listed, category=category, as_tables=table_switch("Tables"))
 
 
-def _slices(report: SelfReferenceReport, filters: Filters) -> None:
-    heading("Effect by gate and own answer")
-    table(
-        slices_table(report),
-        [
-            this_page(report, as_tables=filters.as_tables, listed=SLICES[part.gate_on, part.majority_right])
-            for part in report.slices
-        ],
-        key="slices_self_reference",
-        under=(f"Click a row to list its {noun(report)}s.",),
-    )
-
-
-def _categories(figures: SelfReferencePage, filters: Filters) -> None:
-    report = figures.report
-    heading("By category")
-    table(
-        categories_table(report),
-        [this_page(report, as_tables=filters.as_tables, category=part.category) for part in report.categories],
-        key="categories_self_reference",
-        under=(
-            "Right if on: how often the own answer is right when the gate is on. All rows have the same threshold.",
-            tuned_note(figures.tuned).text,
-        ),
-        csv=categories_file(report),
-        most=6,
-    )
-
-
-def categories_file(report: SelfReferenceReport) -> Table:
-    """Return the figures by category as plain numbers."""
-    rows: list[tuple[tuple[str, str], Estimate]] = []
-    for part in report.categories:
-        rows += [((part.category, "gate on"), part.gate.on_rate), ((part.category, "right if on"), part.gate.precision)]
-        conditions = zip(CONDITION_WORDS, (part.without, part.always, part.selective), strict=True)
-        rows += [((part.category, name), estimate) for name, estimate in conditions]
-    return file_of(("Category", "Figure"), rows)
-
-
-def _items(figures: SelfReferencePage, filters: Filters) -> None:
-    items = figures.listed(*LISTED.get(filters.listed, (None, None)), filters.category)
-    item_noun = noun(figures.report)
-    heading(f"{capital(item_noun)}s, {len(items):,} of {figures.report.items:,}")
-    if not items:
-        caption(f"No such {item_noun}.")
+def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:
+    """Show the items of a list and a category, and one of them."""
+    rows = items.parts(chosen.needed).get(chosen.listed, np.ones(items.n, dtype=np.bool_))
+    if chosen.category is not None:
+        rows = rows & (np.array(items.categories, dtype=object) == chosen.category)
+    scores = items.selective(chosen.needed).score
+    order = np.lexsort((items.pair_ids, -items.agree, scores))  # what C gets wrong comes first
+    places = order[rows[order]].tolist()
+    heading(f"{capital(result.about.unit)}, {len(places):,} of {items.n:,}")
+    if not places:
+        caption(f"No such {result.about.unit}.")
         return
     left, right = stacking_columns("items", [1.45, 1])
     with left:
-        chosen = _chosen(items[:MOST_LINES], filters)
-        measured = figures.report.conditions["C"].accuracy.value is not None
+        pair_id = _chosen(items, places[:MOST_LINES], chosen)
         caption(
-            "Pairs that are wrong in condition C come first." if measured else "The highest agreement comes first.",
-            f"The first {MOST_LINES:,} are shown." if len(items) > MOST_LINES else None,
+            "Pairs that are wrong in condition C come first, then the highest agreement.",
+            f"The first {MOST_LINES:,} are shown." if len(places) > MOST_LINES else None,
             "Click a row to see its samples.",
         )
     with right, reading() as connection:
-        version_id = filters.version.id
-        [pair] = load_pairs(connection, [chosen.pair_id])
-        samples = tries_at(connection, version_id, chosen.pair_id)
-        orders = latest_comparisons(connection, version_id, chosen.pair_id, (PLAIN, REFERENCE))
-        item_panel(pair, samples, orders, filters.k)
+        version_id = chosen.version.id
+        [pair] = load_pairs(connection, [pair_id])
+        samples = tries_at(connection, version_id, pair_id)
+        orders = latest_comparisons(connection, version_id, pair_id, (PLAIN, REFERENCE))
+        item_panel(pair, samples, orders, chosen.k)
 
 
-def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
-    """Show the items with the conditions that were asked, and return the selected item."""
+def _chosen(items: Items, places: list[int], chosen: Choices) -> int:
+    """Show the items at these places with the conditions that were asked, and return the selected pair."""
+    ids: list[int] = items.pair_ids.tolist()
     with reading() as connection:
-        heads = pair_heads(connection, [item.pair_id for item in items])
-
-    def score_in(condition: str) -> Callable[[ListedItem], str | None]:
-        field = {"A": "without", "B": "always", "C": "selective"}[condition]
-        return lambda item: SCORES[getattr(item, field)]
-
-    conditions = {
-        Column(f"Condition {name}", width=95, help=f"{words}: whether the judge prefers the better answer"): (
-            score_in(name)
-        )
-        for name, words in CONDITION_WORDS.items()
-    }
-    columns: Columns[ListedItem] = {
-        Column("Question", width=148): lambda item: (
-            one_line(heads[item.pair_id].question) if item.pair_id in heads else None
-        ),
-        Column("Category", width=80): lambda item: item.category,
-        Column("Agree", width=55): lambda item: gate_words(item.agree, filters.k),
-        Column("Own answer", width=90): lambda item: item.answer or "no answer",
+        heads = pair_heads(connection, [ids[place] for place in places])
+    columns: dict[Column, Callable[[int], object]] = {
+        Column("Question", width=148): lambda at: one_line(heads[ids[at]].question) if ids[at] in heads else None,
+        Column("Category", width=80): lambda at: items.categories[at],
+        Column("Agree", width=55): lambda at: gate_words(items.agree[at], chosen.k),
+        Column("Own answer", width=90): lambda at: items.answers[at] or "no answer",
         Column("Own right", width=70, help="Whether the judge's own answer is correct"): (
-            lambda item: CORRECT[item.right]
+            lambda at: CORRECT.get(items.right[at])
         ),
     }
-    rows = Table.of(items, {**columns, **conditions}).without_empty([column.title for column in conditions])
-    return items[choose_row(rows, key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}", most=10)]
+    for name, verdicts in items.conditions(chosen.needed).items():
+        words = [SCORES.get(score) for score in verdicts.score.tolist()]
+        columns[Column(CONDITIONS[name], width=95, help="Whether the judge prefers the better answer")] = (
+            words.__getitem__
+        )
+    rows = Table.of(places, columns)
+    return ids[places[choose_row(rows, key=f"items_{chosen.version.id}_{places[0]}_{len(places)}", most=10)]]
 
 
 with page():

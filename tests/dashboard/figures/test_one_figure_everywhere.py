@@ -9,18 +9,15 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.formats.output import Table, to_plain
+from judgeboard.formats.output import to_plain
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.pair_report import ComparedPairs
 from judgeboard.methods.audits.report import audit_report, done_audits
-from judgeboard.methods.self_reference.report import self_reference_page
+from judgeboard.methods.self_reference.report import load_items, result_of
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judgeboard_dashboard.views.self_reference import categories_file
 from judging_log import address
 from pair_log import add_pairs, people_say, record
-
-FILE_FIELDS = ["value", "low", "high", "n"]
 
 
 @pytest.fixture
@@ -30,17 +27,6 @@ def command(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> Callable
         return json.loads(capsys.readouterr().out)
 
     return json_of
-
-
-def in_file(table: Table) -> list[list[Any]]:
-    """The estimates of a CSV file, None where a cell is empty."""
-    columns = ("Value", "Low", "High", "Answers")
-    places = [place for place, column in enumerate(table.columns) if column.title in columns]
-    return [[row[place] for place in places] for row in table.rows]
-
-
-def estimates(values: list[dict[str, Any]]) -> list[list[Any]]:
-    return [[each[name] for name in FILE_FIELDS] for each in values]
 
 
 @pytest.mark.parametrize(("n", "wrong", "graded"), [(10, 4, 8), (25, 0, 25), (7, 7, 0)])
@@ -94,15 +80,8 @@ def test_self_reference(sqlite_store: Store, command: Callable[..., Any], k: int
     ]
     file = io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
     import_file(sqlite_store, file, kind="samples", name="samples.jsonl")
-    printed = command("compare", "ssr", "--recorded", "--k", str(k), "--tau", str(tau), "--by", "category")
+    printed = command("compare", "ssr", "--recorded", "--k", str(k), "--tau", str(tau))
     with sqlite_store.reading() as connection:
-        page = self_reference_page(connection, get_version(connection, "paper"), k, needed)
-    shown = to_plain(page.report)
-    own = {"tau", "tuned", "notes"}  # a page has a gate, not a threshold, and says in words what tuning gives
-    assert {name for name in printed if printed[name] != shown[name]} <= own | {"account"}
-    assert to_plain(page.tuned) == printed["tuned"]
-    figures = [
-        [each["gate"]["on_rate"], each["gate"]["precision"], each["without"], each["always"], each["selective"]]
-        for each in printed["categories"]
-    ]
-    assert in_file(categories_file(page.report)) == estimates([one for each in figures for one in each])
+        version = get_version(connection, "paper")
+        shown, _ = result_of(version, load_items(connection, version.id, k), k, needed)
+    assert shown.to_dict() == printed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, charts, table_rows, text_with, texts
+from app_pages import OpenPage, charts, table_rows, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -82,31 +82,28 @@ def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> Non
     assert "--kind samples" in texts(app, "jb-cap")[-1]
 
 
-def test_the_sentence_says_what_the_gate_is_worth_and_the_notes_what_else(
-    open_page: OpenPage, filled: list[int]
-) -> None:
+def test_the_page_has_the_caveats_and_three_charts(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
-    (sentence,) = texts(app, "jb-say")
-    assert "from 4 " in sentence
-    assert "60 % [23, 88]" in sentence
-    assert "5 questions" in sentence
-    assert text_with(app, "On 1 question", cls="jb-cap")
+    assert "On 1 question no sample has an answer." in " ".join(texts(app, "jb-cap"))
     assert len(charts(app)) == 3
 
 
 def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference")
-    rows = table_rows(app, "Slice")
-    counts = {(gate, own.rsplit(" ", 1)[1]): n for (gate, own), n in ((row[0].split(", "), row[1]) for row in rows)}
-    assert counts == {
-        ("Gate on", "right"): 2,
-        ("Gate on", "wrong"): 1,
-        ("Gate off", "right"): 0,
-        ("Gate off", "wrong"): 1,
-    }
-    # Of all, and right without a reference.
-    assert [str(cell).split(" [")[0] for cell in rows[0][2:4]] == ["50 %", "25 %"]
-    assert table_rows(app, "Right if on")[0][:2] == ["geo", 5]
+    rows = table_rows(app, "Share of all")
+    assert [(row[0], row[1]) for row in rows] == [
+        ("Gate on", 3),
+        ("Gate off", 2),
+        ("Gate on, own answer right", 2),
+        ("Gate on, own answer wrong", 1),
+        ("Gate off, own answer right", 0),
+        ("Gate off, own answer wrong", 1),
+        ("all pairs", 5),
+    ]
+    assert [str(cell).split(" [")[0] for cell in rows[2][2:4]] == ["50 %", "25 %"], (
+        "of all, and right without a reference"
+    )
+    assert table_rows(app, "Category")[0][:2] == ["geo", 5]
 
 
 def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page: OpenPage, filled: list[int]) -> None:
@@ -122,7 +119,6 @@ def test_the_list_begins_with_what_c_gets_wrong_and_narrows_to_a_slice(open_page
 def test_another_gate_and_fewer_tries_are_a_matter_of_the_address(open_page: OpenPage, filled: list[int]) -> None:
     app = open_page("self_reference", gate="5 of 5")
     app = open_page("self_reference", samples="3", gate="3 of 3")
-    assert "from 3 " in texts(app, "jb-say")[0]
     assert app.selectbox(key="gate").options == ["3 of 3", "2 of 3", "1 of 3"]
 
 
@@ -150,16 +146,11 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
     app = open_page("self_reference")
     assert "not available" in texts(app, "jb-say")[0]
     assert len(charts(app)) == 1
-    assert "--conditions A,B,C" in texts(app, "jb-instead")[0]
-    assert text_with(app, "2 of 2", cls="jb-part")
+    assert "judgeboard compare ssr --pairs FILE" in " ".join(texts(app, "jb-cap"))
+    assert "Questions, 2 of 2" in texts(app, "jb-part")
     for empty in ("A no reference", "C selective", "Condition A"):
         # Columns of conditions that nobody was asked in.
         assert not any(empty in each.value for each in app.dataframe)
-
-
-def test_splits_and_the_size_of_each_condition_are_said(open_page: OpenPage, sqlite_store: Store) -> None:
-    fill(sqlite_store, [*ITEMS[:4], ("BBBBB", "", "aa")])
-    assert text_with(open_page("self_reference"), "Shaded: ", "Numbers: ", cls="jb-cap")
 
 
 def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: list[int]) -> None:
@@ -176,7 +167,7 @@ def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, filled: list
     app = open_page("self_reference", tables="true")
     assert charts(app) == []
     assert [row[0] for row in table_rows(app, "Condition")] == ["A no reference", "B always", "C selective"]
-    assert [row[:3] for row in table_rows(app, "Share right")][-1] == ["5 of 5", 2, 1]
+    assert table_rows(app, "Own answer right")[-1][:2] == ["5 of 5", 2]
     assert len(table_rows(app, "Gate threshold")) == 5
 
 

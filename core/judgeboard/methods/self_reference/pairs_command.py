@@ -16,7 +16,6 @@ from judgeboard.cli.asking import (
     price_options,
     refuse_given,
     run_options,
-    skips_questions,
 )
 from judgeboard.cli.groups import Command
 from judgeboard.text import counted
@@ -74,9 +73,6 @@ def make_pairs_command(
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
         written = _written(rows, chosen, max_cost)
-        if written is None:
-            click.echo("canceled: no calls were made", err=True)
-            return 0
         rows, left_out, exit_code = written.rows, written.left_out, written.account.exit_code
     nothing = ""
     if output is None:
@@ -94,20 +90,15 @@ def make_pairs_command(
     return exit_code or (0 if rows else 1)
 
 
-def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs | None":
-    """Return the pairs with answers of the generator, and print its calls; None if no call was to be made."""
-    from judgeboard.methods.self_reference.written_answers import estimate_answers, write_answers
+def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs":
+    """Return the pairs with answers of the generator, and print its calls."""
+    from judgeboard.methods.self_reference.written_answers import write_answers
 
     generator = chosen_generator(chosen, chosen)
-    asks_model = generator.endpoint.host is not None
-    if asks_model:
-        click.echo(estimate_answers(pairs, generator).sentence, err=True)
-    if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
-        return None
     with run_options(chosen["concurrency"], max_cost) as how:
         written = write_answers(pairs, generator, **how)
     account = written.account
-    cost = f"cost {account.cost_words}" if asks_model else "all from recorded answers"
+    cost = f"cost {account.cost_words}" if generator.endpoint.host is not None else "all from recorded answers"
     click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
     if account.why_stopped is not None:
         not_made = f"{counted(account.not_reached, 'call')} not made"

@@ -8,23 +8,16 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords, fingerprint
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords
 from judgeboard.judges.pairwise import (
     DEFAULT_SAMPLES,
     DEFAULT_SOLVE_OUTPUT,
     SAMPLE_TEMPERATURE,
     SelfReferenceJudge,
 )
-from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.self_reference.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.self_reference.queries import FAILED, NewSample, StoredSample, store_samples, stored_samples
-from judgeboard.methods.self_reference.report import (
-    CONDITIONS,
-    SelfReferenceReport,
-    checked_conditions,
-    measure_self_reference,
-)
-from judgeboard.runs.estimates import LOOKED_AT, most_cost
+from judgeboard.methods.self_reference.report import SelfReferenceResult, measure_self_reference
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.pairwise import pairs_question
@@ -40,10 +33,9 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judge_versions import StoredVersion, find_version
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.statements import batches
-from judgeboard.text import cost_words, counted, money
 
 
 def make_self_reference_judge(*, k: int | None = None, **chosen: Unpack[JudgeKeywords]) -> SelfReferenceJudge:
@@ -63,6 +55,18 @@ def make_self_reference_judge(*, k: int | None = None, **chosen: Unpack[JudgeKey
         solve_output=most or DEFAULT_SOLVE_OUTPUT,
         prompt=chosen.get("prompt"),
     )
+
+
+CONDITIONS = ("A", "B", "C")
+"""A: no reference. B: the judge's own answer as reference. C: the own answer as reference if the gate is on."""
+
+
+def checked_conditions(conditions: Collection[str]) -> tuple[str, ...]:
+    """Return the conditions in alphabetical order, or raise BadInput."""
+    unknown = sorted(set(conditions) - set(CONDITIONS))
+    if unknown or not conditions:
+        raise BadInput(f"--conditions must be A, B or C, not {unknown[0] if unknown else 'nothing'!r}")
+    return tuple(name for name in CONDITIONS if name in conditions)
 
 
 Order = tuple[str, Shown]  # a condition and the order in which the pair is shown
@@ -179,13 +183,12 @@ _Step = Answered[Task, NewSample | NewComparison]
 
 
 @dataclass(eq=False)
-class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
+class _SelfReference(Method[Task, _Step, SelfReferenceResult]):
     judge: SelfReferenceJudge
     pair_ids: Sequence[int]
     again: bool
     conditions: Collection[str]
     tau: float
-    tau_by_category: bool
     kind = SELF_REFERENCE
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
@@ -239,6 +242,12 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
             if not await keep(Answered(task, comparison, comparison.record)):
                 return
 
+    async def sample_requests(self, task: Task) -> None:
+        for number in range(self._plan.k):
+            await self.judge.solve(task.pair, number)
+        for _ in range(self._plan.calls_an_item - self._plan.k):
+            await self.judge.pairwise.compare(task.pair, Shown.AB, task.pair.reference)
+
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
         now, results = utc_now(), [step.result for step in steps]
         samples = [result for result in results if isinstance(result, NewSample)]
@@ -249,17 +258,13 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
     def left(self, connection: Connection, begun: Begun) -> int:
         return calls_left(connection, begun.version.id, self.pair_ids, self._plan, self._asked_again(begun))
 
-    def summarise(self, outcome: RunOutcome) -> SelfReferenceReport:
-        plan = self._plan
+    def summarise(self, outcome: RunOutcome) -> SelfReferenceResult:
         return measure_self_reference(
             outcome.store,
             outcome.version.id,
             k=self.judge.k,
-            conditions=plan.conditions,
             tau=self.tau,
-            tau_by_category=self.tau_by_category,
             pair_ids=self.pair_ids,
-            calls_planned=plan.calls_an_item * len(self.pair_ids),
             account=None if outcome.run is None else outcome.account,  # None: counts all stored steps
         )
 
@@ -274,10 +279,9 @@ async def self_refer_async(
     *,
     tau: float = TAU,
     conditions: Collection[str] = CONDITIONS,
-    tau_by_category: bool = False,
     again: bool = False,
     **options: Unpack[RunOptions],
-) -> SelfReferenceReport:
+) -> SelfReferenceResult:
     """Sample k answers to each question, compare its two answers, and return the report.
 
     An item takes k + 2 calls for one condition and k + 4 for more, since both orders share the samples and C uses the
@@ -286,67 +290,8 @@ async def self_refer_async(
     Pairs without texts are left out. The judge is closed at the end. ``options`` are fields of `RunOptions`.
     Raises BadInput if all pairs lack texts, or if ``tau`` or a condition is invalid.
     """
-    method = _SelfReference(judge, pair_ids, again, conditions, tau, tau_by_category)
+    method = _SelfReference(judge, pair_ids, again, conditions, tau)
     return await run_method(store, method, **options)
 
 
 self_refer = blocking(self_refer_async)
-
-
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
-    """The size of a run. ``most_cost_micro`` assumes 4 characters per token and longest replies (None: no price).
-
-    ``own_endpoint`` tells whether the calls go to an own machine.
-    """
-
-    items: int
-    calls_planned: int
-    calls_left: int
-    most_cost_micro: int | None
-    model: str | None = None
-    own_endpoint: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """The estimate in words."""
-        stored = self.calls_planned - self.calls_left
-        calls = counted(self.calls_planned, "call") + (f", {stored:,} of them stored" if stored else "")
-        cost = (
-            f"cost unknown: no price for {self.model}"
-            if self.most_cost_micro is None
-            else f"cost {cost_words(0, own=self.own_endpoint)}"
-            if self.most_cost_micro == 0
-            else f"at most about {money(self.most_cost_micro)}"
-        )
-        return f"{counted(self.items, 'item')}, {calls}; {cost}"
-
-
-def estimate_run(
-    store: Store,
-    judge: SelfReferenceJudge,
-    pair_ids: Sequence[int],
-    *,
-    tau: float = TAU,
-    conditions: Collection[str] = CONDITIONS,
-    again: bool = False,
-) -> RunEstimate:
-    """Estimate `self_refer` on these pairs from their texts, or raise BadInput."""
-    plan = Plan(judge.k, samples_needed(tau, judge.k), checked_conditions(conditions))
-    with store.reading() as connection:
-        version = find_version(connection, fingerprint(judge.version))
-        wanted = askable(connection, pair_ids)
-        left = calls_left(connection, 0 if version is None else version.id, wanted, plan, Again() if again else None)
-        pairs = load_pairs(connection, wanted[:LOOKED_AT])
-    planned = plan.calls_an_item * len(wanted)
-    price, model = judge.price, judge.version.model
-    if price is None or not pairs:
-        return RunEstimate(len(wanted), planned, left, None, model)
-    verdicts = plan.calls_an_item - plan.k
-    item_cost = sum(
-        plan.k * most_cost(judge.solve_request(pair, 0), price)
-        + verdicts * most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
-        for pair in pairs
-    ) / len(pairs)
-    own = is_own_host(None if judge.address is None else judge.address.host)
-    return RunEstimate(len(wanted), planned, left, round(item_cost / plan.calls_an_item * left), model, own)

@@ -1,13 +1,15 @@
-"""Statistics of self-reference: conditions, gate, slices, calibration, categories, sweep, tuned thresholds."""
+"""Figures of self-reference: conditions, gate, slices, levels of agreement, categories, other and tuned gates."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from judgeboard.domain import Estimate, Preference
+from judgeboard.measure.notes import Note, note
+from judgeboard.measure.result import ALL, About, Result, Row
+from judgeboard.measure.words import FIGURES
 from judgeboard.methods.self_reference.own_answers import Majority
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import unmeasured
@@ -16,6 +18,9 @@ from judgeboard.stats.means import mean_change
 from judgeboard.stats.proportions import half_credit, share
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
+GATE_ON, GATE_OFF = "Gate on", "Gate off"
+CONDITIONS = {name: FIGURES[name].title for name in ("without", "always", "selective")}
+"""The names of the conditions by their figures. The judge's own answer is the reference never, always, or if gated."""
 
 
 class TwoOrders(NamedTuple):
@@ -70,9 +75,10 @@ class Verdicts(NamedTuple):
 class Items:
     """All items as arrays, one entry per item.
 
-    ``agree`` samples gave the majority's answer (0: no sample has an answer); ``tie`` tells whether another answer is
-    equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known.
-    Items with equal ``questions`` are resampled together. ``samples_right`` is the share of right samples, or NaN.
+    ``agree`` samples gave the majority's answer, which ``answers`` has (0: no sample has an answer); ``tie`` tells
+    whether another answer is equally common. ``right`` is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether
+    the better answer is known. Items with equal ``questions`` are resampled together. ``samples_right`` is the share of
+    right samples, or NaN.
     ``without`` is condition A. ``always`` is condition B; if no sample has an answer, it is the verdict of A.
     """
 
@@ -80,6 +86,7 @@ class Items:
     pair_ids: IntArray
     questions: IntArray
     categories: tuple[str, ...]
+    answers: tuple[str | None, ...]
     agree: IntArray
     tie: BoolArray
     samples_right: FloatArray
@@ -111,6 +118,23 @@ class Items:
         """Return condition C: the verdicts of B if the gate is on, otherwise the verdicts of A."""
         return self.always.where(self.gate(needed), self.without)
 
+    def conditions(self, needed: int) -> dict[str, Verdicts]:
+        """Return the conditions in which the judge was asked, by the names of their figures."""
+        verdicts = {"without": self.without, "always": self.always, "selective": self.selective(needed)}
+        return {name: each for name, each in verdicts.items() if each.asked.any()}
+
+    def parts(self, needed: int) -> dict[str, BoolArray]:
+        """Return the items with the gate on or off, and the four slices, which need a known correct answer."""
+        on, right, wrong = self.gate(needed), self.right == RIGHT, self.right == WRONG
+        return {
+            GATE_ON: on,
+            GATE_OFF: ~on,
+            "Gate on, own answer right": on & right,
+            "Gate on, own answer wrong": on & wrong,
+            "Gate off, own answer right": ~on & right,
+            "Gate off, own answer wrong": ~on & wrong,
+        }
+
 
 def items_of(items: Sequence[Item], k: int) -> Items:
     """Return items with ``k`` samples each as arrays."""
@@ -122,6 +146,7 @@ def items_of(items: Sequence[Item], k: int) -> Items:
         pair_ids=np.array([item.pair_id for item in items], dtype=np.int64),
         questions=np.array([item.question or item.pair_id for item in items], dtype=np.int64),
         categories=tuple(item.category for item in items),
+        answers=tuple(item.majority.answer for item in items),
         agree=agree,
         tie=np.array([item.majority.tie for item in items], dtype=np.bool_),
         right=np.array([rights[item.right] for item in items], dtype=np.int64),
@@ -149,103 +174,9 @@ def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
 NO_REFERENCE = "no correct answer is known"
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionScores:
-    """How often a condition prefers the gold answer: on all items, with the gate on, and with the gate off.
-
-    ``splits`` counts items whose two orders differ (scored 0.5), ``unmeasured`` items without a usable verdict in one
-    of the orders, ``not_asked`` items without a call.
-    """
-
-    accuracy: Estimate
-    on: Estimate
-    off: Estimate
-    splits: int
-    unmeasured: int
-    not_asked: int
-
-
-@dataclass(frozen=True, slots=True)
-class GateScores:
-    """How often the gate is on, and how often the majority's answer is then right."""
-
-    on_rate: Estimate
-    precision: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class SampleScores:
-    """How often a sample is right (``mean``), at least one of the k samples (``best``), and their ``majority``.
-
-    The majority is wrong where no sample has an answer. ``pass_at`` is pass@j for j = 1 to k: the chance that at least
-    one of j of these samples is right, without bias by M. Chen et al., "Evaluating Large Language Models Trained on
-    Code" (2021). ``best`` is pass@k.
-    """
-
-    mean: Estimate
-    best: Estimate
-    majority: Estimate
-    pass_at: tuple[Estimate, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SliceScores:
-    """The items with the gate on or off and a right or wrong majority, scored in conditions A and B.
-
-    ``share`` is their share of the items of all four slices.
-    """
-
-    gate_on: bool
-    majority_right: bool
-    n: int
-    share: Estimate
-    without: Estimate
-    always: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementLevel:
-    """The ``n`` items on which ``agree`` samples agree; on ``right`` of them the majority is correct."""
-
-    agree: int
-    n: int
-    right: int
-    share: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class CategoryScores:
-    """Gate and conditions within one category, at the common threshold."""
-
-    category: str
-    n: int
-    gate: GateScores
-    without: Estimate
-    always: Estimate
-    selective: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """Condition C at another threshold: ``agree`` of k samples, which is the share ``tau``."""
-
-    agree: int
-    tau: float
-    gate: GateScores
-    scores: ConditionScores
-
-
-def condition_scores(items: Items, verdicts: Verdicts, on: BoolArray) -> ConditionScores:
-    """Return the scores of a condition; ``on`` tells for each item whether the gate is on."""
-    everywhere = np.ones(items.n, dtype=np.bool_)
-    return ConditionScores(
-        accuracy(items, verdicts, everywhere),
-        accuracy(items, verdicts, on),
-        accuracy(items, verdicts, ~on),
-        int(verdicts.split.sum()),
-        int((verdicts.asked & ~verdicts.usable).sum()),
-        int((~verdicts.asked).sum()),
-    )
+def gate_words(needed: int, k: int) -> str:
+    """Return a gate as its field shows it: "4 of 5"."""
+    return f"{needed} of {k}"
 
 
 def accuracy(items: Items, verdicts: Verdicts, rows: BoolArray) -> Estimate:
@@ -272,100 +203,112 @@ def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None
     return f"the judge was not asked where {levels[0]} of {items.k} samples agree" if levels else None
 
 
-def gate_scores(items: Items, on: BoolArray, rows: BoolArray | None = None) -> GateScores:
-    """Return how often the gate is ``on`` and how often its answer is right, on ``rows`` (default: all items)."""
-    rows = np.ones(items.n, dtype=np.bool_) if rows is None else rows
-    known = rows & on & (items.right != UNKNOWN)
-    precision = share(items.right[known] == RIGHT, items.grouped(known)) if known.any() else None
-    why = NO_REFERENCE if (rows & on).any() else "the gate is never on"
-    return GateScores(
-        share(on[rows], items.grouped(rows)) if rows.any() else unmeasured(0, "no items"),
-        precision or unmeasured(0, why),
-    )
+def share_of(items: Items, hits: BoolArray, rows: BoolArray) -> Estimate:
+    """Return the share of the items ``rows`` that are ``hits``."""
+    return share(hits[rows], items.grouped(rows)) if rows.any() else unmeasured(0, "no such item")
 
 
-def sample_scores(items: Items) -> SampleScores:
-    """Return how often samples are right, on the items where this is known for every sample."""
+def right_share(items: Items, rows: BoolArray) -> Estimate:
+    """Return how often the majority is right, on the items ``rows`` whose correct answer is known."""
+    known = rows & (items.right != UNKNOWN)
+    if rows.any() and not known.any():
+        return unmeasured(0, NO_REFERENCE)
+    return share_of(items, items.right == RIGHT, known)
+
+
+def main_rows(items: Items, needed: int) -> Iterator[Row]:
+    """Yield the accuracy in each condition, of all items, by gate, and by gate and own answer.
+
+    Then how often the gate is on and is then right, how much more often C is right than A and B, and how often the
+    samples are right.
+    """
+    everywhere, conditions = np.ones(items.n, dtype=np.bool_), items.conditions(needed)
+    for name, rows in (*items.parts(needed).items(), (ALL, everywhere)):
+        yield count_row("n", name, int(rows.sum()))
+        if name is not ALL:
+            yield Row.of("share", name, share_of(items, rows, (items.right != UNKNOWN) if "," in name else everywhere))
+        yield from (Row.of(condition, name, accuracy(items, each, rows)) for condition, each in conditions.items())
+    yield from gate_rows(items, needed, ALL, everywhere)
+    for condition, before in conditions.items():
+        if condition != "selective":
+            yield Row.of(f"gain_{condition}", ALL, gain(items, before, items.selective(needed)))
     known = ~np.isnan(items.samples_right)
-    shares, groups = items.samples_right[known], items.grouped(known)
-    if not len(shares):
-        nothing = unmeasured(0, NO_REFERENCE)
-        return SampleScores(nothing, nothing, nothing)
-    best = share(shares > 0, groups)
-    wrong = items.k - np.rint(shares * items.k).astype(np.int64)
-    # Whole numbers of any size are divided one by one: an array of them has no float type.
-    chances = [
-        np.array([1 - math.comb(n, j) / math.comb(items.k, j) for n in wrong.tolist()]) for j in range(1, items.k)
-    ]
-    return SampleScores(
-        mean=_mean_chance(shares, groups),
-        best=best,
-        majority=share(items.right[known] == RIGHT, groups),
-        pass_at=(*(_mean_chance(chance, groups) for chance in chances), best),
-    )
+    if known.any():
+        yield Row.of("sample_right", ALL, _mean_share(items.samples_right[known], items.grouped(known)))
+        yield Row.of("sample_majority", ALL, share_of(items, items.right == RIGHT, known))
+        yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, known))
 
 
-def _mean_chance(chances: FloatArray, groups: Grouping) -> Estimate:
-    if np.isin(chances, (0, 1)).all():  # then they are hits, whose share has an interval also if all are equal
-        return share(chances == 1, groups)
-    return share_estimate(float(chances.mean()), chances, groups)
+def count_row(figure: str, slice_: str | None, n: int) -> Row:
+    """Return a number of items as a row."""
+    return Row(figure, slice_, n, None, None, n, None)
 
 
-def slices(items: Items, on: BoolArray) -> tuple[SliceScores, ...]:
-    """Return the four slices; items without a known correct answer are in none."""
-    in_slices = (items.right != UNKNOWN) & items.answered
-    groups = items.grouped(in_slices)
-    return tuple(
-        SliceScores(
-            gate_on=gate_on,
-            majority_right=right == RIGHT,
-            n=int(rows.sum()),
-            share=share(rows[in_slices], groups),
-            without=accuracy(items, items.without, rows),
-            always=accuracy(items, items.always, rows),
-        )
-        for gate_on in (True, False)
-        for right in (RIGHT, WRONG)
-        for rows in [(on == gate_on) & (items.right == right) & items.answered]
-    )
+def gate_rows(items: Items, needed: int, slice_: str | None, rows: BoolArray) -> Iterator[Row]:
+    """Yield how often the gate is on, and how often the majority is then right."""
+    on = items.gate(needed)
+    yield Row.of("gate_on", slice_, share_of(items, on, rows))
+    yield Row.of("right_if_on", slice_, right_share(items, rows & on))
 
 
-def calibration(items: Items) -> tuple[AgreementLevel, ...]:
-    """Return how often the majority is right, per number of agreeing samples from k down to 1."""
-    levels = []
-    for agree in range(items.k, 0, -1):
-        rows = (items.agree == agree) & (items.right != UNKNOWN)
-        hits = items.right[rows] == RIGHT
-        share_right = share(hits, items.grouped(rows)) if rows.any() else unmeasured(0, "no such item")
-        levels.append(AgreementLevel(agree, int(rows.sum()), int(hits.sum()), share_right))
-    return tuple(levels)
+def _mean_share(shares: FloatArray, groups: Grouping) -> Estimate:
+    if np.isin(shares, (0, 1)).all():  # then they are hits, whose share has an interval also if all are equal
+        return share(shares == 1, groups)
+    return share_estimate(float(shares.mean()), shares, groups)
 
 
-def categories(items: Items, on: BoolArray, needed: int) -> tuple[CategoryScores, ...]:
-    """Return the figures of each category, by name."""
-    named, selective = np.array(items.categories, dtype=object), items.selective(needed)
-    scores = []
-    for category in sorted(set(items.categories)):
-        rows = named == category
-        scores.append(
-            CategoryScores(
-                category,
-                int(rows.sum()),
-                gate_scores(items, on, rows),
-                *(accuracy(items, each, rows) for each in (items.without, items.always, selective)),
-            )
-        )
-    return tuple(scores)
+def conditions_part(items: Items, needed: int) -> Result:
+    """Return how many items have contradictory verdicts, no usable verdict, or were not asked, by condition."""
+    rows = []
+    for name, verdicts in items.conditions(needed).items():
+        for figure, hits in (
+            ("inconsistent", verdicts.split),
+            ("unmeasured", verdicts.asked & ~verdicts.usable),
+            ("not_asked", ~verdicts.asked),
+        ):
+            rows.append(Row(figure, CONDITIONS[name], int(hits.sum()), None, None, items.n, None))
+    return _part("verdicts_by_condition", "condition", rows)
 
 
-def sweep(items: Items) -> tuple[SweepPoint, ...]:
+def _part(code: str, by: str, rows: Sequence[Row], *caveats: Note) -> Result:
+    return Result(about=About(by=by, unit="pairs"), headline=note(code), rows=tuple(rows), caveats=caveats)
+
+
+def levels_part(items: Items) -> Result:
+    """Return how often the majority is right, by the number of samples that agree, from 1 to k."""
+    rows = []
+    for agree in range(1, items.k + 1):
+        level = (items.agree == agree) & (items.right != UNKNOWN)
+        if level.any():
+            name = gate_words(agree, items.k)
+            rows += [count_row("n", name, int(level.sum())), Row.of("own_right", name, right_share(items, level))]
+    return _part("right_by_level", "agree", rows)
+
+
+def gates_part(items: Items) -> Result:
     """Return condition C at every threshold from 1 to k samples; needs no new calls."""
-    points = []
+    rows, everywhere = [], np.ones(items.n, dtype=np.bool_)
     for needed in range(1, items.k + 1):
-        on = items.gate(needed)
-        selective = condition_scores(items, items.selective(needed), on)
-        points.append(SweepPoint(needed, needed / items.k, gate_scores(items, on), selective))
-    return tuple(points)
+        gate = gate_words(needed, items.k)
+        if "selective" in items.conditions(needed):
+            rows.append(Row.of("selective", gate, accuracy(items, items.selective(needed), everywhere)))
+        rows += gate_rows(items, needed, gate, everywhere)
+    return _part("other_gates", "gate_threshold", rows)
+
+
+def by_category(items: Items) -> dict[str, BoolArray]:
+    """Return the items of each category, by name."""
+    named = np.array(items.categories, dtype=object)
+    return {category: named == category for category in sorted(set(items.categories))}
+
+
+def categories_part(items: Items, needed: int) -> Result:
+    """Return the figures of each category, at the common threshold."""
+    figures, conditions = [], items.conditions(needed)
+    for category, rows in by_category(items).items():
+        figures += [count_row("n", category, int(rows.sum())), *gate_rows(items, needed, category, rows)]
+        figures += (Row.of(name, category, accuracy(items, each, rows)) for name, each in conditions.items())
+    return _part("by_category", "category", figures)
 
 
 def gain(items: Items, before: Verdicts, after: Verdicts) -> Estimate:
@@ -383,73 +326,50 @@ FEWEST = 10
 """A category with fewer questions is tuned and scored on the same items, and is marked as optimistic."""
 
 
-@dataclass(frozen=True, slots=True)
-class TunedCategory:
-    """A category's threshold from all its items (k + 1: gate never on); ``accuracy`` uses those ``by_fold``."""
+def tuned_part(items: Items) -> Result:
+    """Return condition C with the best threshold of each category; of equal thresholds, the highest is used.
 
-    category: str
-    n: int
-    agree: int
-    by_fold: tuple[int, ...]
-    accuracy: Estimate
-    optimistic: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """Condition C with a threshold per category; ``optimistic`` if one of them is not cross-validated."""
-
-    accuracy: Estimate
-    optimistic: bool
-    categories: tuple[TunedCategory, ...] = ()
-
-
-def tuned_by_category(items: Items) -> Tuned:
-    """Return condition C with the best threshold of each category; of equal thresholds, the highest is used."""
-    everywhere = np.ones(items.n, dtype=np.bool_)
+    The threshold ``needed`` is from all items of a category (k + 1: the gate is never on). Each item is scored with the
+    best threshold of the other folds, but in a category with few questions with that of all its items.
+    """
+    everywhere, missing = np.ones(items.n, dtype=np.bool_), None
     for verdicts in (items.without, items.always):
-        missing = never_asked(items, verdicts, everywhere)
-        if missing:
-            return Tuned(unmeasured(0, missing), optimistic=False)
+        missing = missing or never_asked(items, verdicts, everywhere)
     measured = ~np.isnan(items.without.score) & ~np.isnan(items.always.score)
-    named = np.array(items.categories, dtype=object)
-    tuned, scores, scored, order = [], [], [], np.argsort(items.pair_ids, kind="stable")
-    for category in sorted(set(items.categories)):
-        rows = order[(measured & (named == category))[order]]
-        if not len(rows):
+    if missing is not None or not measured.any():
+        return _part("tuned_unknown", "category", ())
+    rows, scores, scored, optimistic = list[Row](), [], [], []
+    order = np.argsort(items.pair_ids, kind="stable")
+    for category, of_category in by_category(items).items():
+        places = order[(measured & of_category)[order]]
+        if not len(places):
             continue
-        at_each = np.stack([items.selective(needed).score[rows] for needed in range(1, items.k + 2)])
-        category_tuned, category_scores = _tuned(category, at_each, items.grouped(rows))
-        tuned.append(category_tuned)
-        scores.append(category_scores)
-        scored.append(rows)
-    if not tuned:
-        return Tuned(unmeasured(0, "no item has usable verdicts in both conditions"), optimistic=False)
-    optimistic = any(category.optimistic for category in tuned)
-    groups = items.grouped(np.concatenate(scored))
-    return Tuned(_estimate(np.concatenate(scores), groups, optimistic=optimistic), optimistic, tuple(tuned))
+        at_each = np.stack([items.selective(needed).score[places] for needed in range(1, items.k + 2)])
+        questions = items.grouped(places)
+        optimistic += [category] if questions.count < FEWEST else []
+        scores.append(_cross_validated(at_each, questions))
+        scored.append(places)
+        rows += [
+            Row("needed", category, _best(at_each), None, None, len(places), None),
+            Row.of("selective", category, half_credit(scores[-1], questions)),
+        ]
+    rows.append(Row.of("selective", ALL, half_credit(np.concatenate(scores), items.grouped(np.concatenate(scored)))))
+    return _part("tuned", "category", rows, *([note("optimistic_gates", categories=optimistic)] if optimistic else []))
 
 
-def _tuned(category: str, at_each: FloatArray, questions: Grouping) -> tuple[TunedCategory, FloatArray]:
-    """Tune one category: ``at_each`` has a row per threshold (from 1 of k) and a column per item."""
-    n = at_each.shape[1]
-    optimistic = questions.count < FEWEST
+def _cross_validated(at_each: FloatArray, questions: Grouping) -> FloatArray:
+    """Return the scores with tuned thresholds: ``at_each`` has a row per threshold and a column per item."""
+    if questions.count < FEWEST:
+        scores: FloatArray = at_each[_best(at_each) - 1]
+        return scores
     # Folds of equal size, shuffled because files often repeat a pattern. A question is in one fold.
     of_questions = np.random.Generator(np.random.SFC64(SEED)).permutation(np.arange(questions.count) % FOLDS)
     folds: IntArray = of_questions[questions.codes]
-    seen = [at_each if optimistic else at_each[:, folds != fold] for fold in range(FOLDS)]
-    by_fold = [_best(each) for each in seen]
-    scores = at_each[np.array(by_fold)[folds] - 1, np.arange(n)]
-    estimate = _estimate(scores, questions, optimistic=optimistic)
-    return TunedCategory(category, n, _best(at_each), tuple(sorted(set(by_fold))), estimate, optimistic), scores
+    by_fold = np.array([_best(at_each[:, folds != fold]) for fold in range(FOLDS)])
+    tuned: FloatArray = at_each[by_fold[folds] - 1, np.arange(at_each.shape[1])]
+    return tuned
 
 
 def _best(at_each: FloatArray) -> int:
     means = at_each.mean(axis=1)
     return int(np.flatnonzero(means >= means.max() - 1e-12)[-1]) + 1
-
-
-def _estimate(scores: FloatArray, groups: Grouping, *, optimistic: bool) -> Estimate:
-    estimate = half_credit(scores, groups)
-    how = "optimistic: tuned on the same items" if optimistic else f"thresholds from the other folds of {FOLDS}"
-    return replace(estimate, method=f"{estimate.method}; {how}")

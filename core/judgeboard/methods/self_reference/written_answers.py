@@ -9,11 +9,10 @@ from judgeboard.domain import RunState, Status
 from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.judges.replies import lettered, letters_of
-from judgeboard.llm.asking import Generator, UnusableReply
+from judgeboard.llm.asking import Generator, UnusableReply, unsent_requests
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
-from judgeboard.methods.self_reference.run import RunEstimate
-from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
+from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.generation import Messages
 from judgeboard.runs.method import RunAccount, RunOptions, ask_each, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered, Tally, blocking
@@ -62,17 +61,6 @@ def answer_messages(pair: Mapping[str, Any], letter: str) -> Messages:
     return ({"role": "user", "content": fill(section, letter=letter, fence=token, material=material)},)
 
 
-def estimate_answers(pairs: Sequence[Mapping[str, Any]], generator: Generator) -> RunEstimate:
-    """Return the number of calls for the answers of pairs, and their maximum cost."""
-    calls, price = 2 * len(pairs), generator.endpoint.price
-    cost = None
-    if price is not None:
-        tasks = [(pair, task.letter) for place, pair in enumerate(pairs) for task in _tasks(place, pair)]
-        characters = [len(answer_messages(pair, letter)[0]["content"]) for pair, letter in tasks]
-        cost = sum(price.cost_micro(each // CHARACTERS_A_TOKEN, generator.max_output) for each in characters)
-    return RunEstimate(len(pairs), calls, calls, cost, generator.endpoint.model, is_own_host(generator.endpoint.host))
-
-
 def _tasks(place: int, pair: Mapping[str, Any]) -> list[_Task]:
     listed = lettered(pair["options"])
     return [_Task(place, side, letters_of(pair["options"])[listed.index(pair[f"answer_{side}"])]) for side in _SIDES]
@@ -101,6 +89,12 @@ async def write_answers_async(
         answers[step.task.place, step.task.side] = step.result
 
     try:
+        if (on_estimate := options.get("on_estimate")) is not None:
+            with unsent_requests() as requests:
+                for task in tasks[:LOOKED_AT]:
+                    await ask(task)
+            if (estimate := estimate_planned([PlannedCalls(len(tasks), requests)])) is not None:
+                on_estimate(estimate)
         runner = await ask_each(tasks, ask, keep, **options)
     finally:
         await generator.endpoint.aclose()

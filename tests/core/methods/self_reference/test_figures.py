@@ -1,35 +1,28 @@
 """Self-reference: the calls it needs, its three conditions, thresholds per category, and what the page says."""
 
-import math
+from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
+from datetime import UTC, datetime
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from judgeboard.domain import JudgeVersion, PairItem, Preference, Shown
+from judgeboard.domain import PairItem, Preference, Shown
+from judgeboard.measure.result import Result
 from judgeboard.methods.self_reference.own_answers import Majority, majority
-from judgeboard.methods.self_reference.report import Loaded, findings, report_of, tuned_note
-from judgeboard.methods.self_reference.run import Plan, RunEstimate, Task
+from judgeboard.methods.self_reference.report import Loaded, SelfReferenceResult, result_of
+from judgeboard.methods.self_reference.run import Plan, Task
 from judgeboard.methods.self_reference.scores import (
     NOT_ASKED,
     Item,
     Items,
     TwoOrders,
-    calibration,
-    categories,
-    condition_scores,
     gain,
-    gate_scores,
     items_of,
-    sample_scores,
-    slices,
-    sweep,
-    tuned_by_category,
+    tuned_part,
 )
-from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judge_versions import StoredVersion
 
 A, B, TIE = Preference
 RIGHT, WRONG, SPLIT = TwoOrders(A, A, asked=True), TwoOrders(B, B, asked=True), TwoOrders(A, B, asked=True)
@@ -47,24 +40,33 @@ def of(*made: Item) -> Items:
     return items_of([replace(each, pair_id=place) for place, each in enumerate(made)], 5)
 
 
-def accuracies(items: Items, needed: int = 4) -> list[float | None]:
-    on = items.gate(needed)
-    verdicts = (items.without, items.always, items.selective(needed))
-    return [condition_scores(items, each, on).accuracy.value for each in verdicts]
+VERSION = StoredVersion(1, "j", 1, "ssr", None, {}, None, "", "", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def result(*made: Item) -> SelfReferenceResult:
+    """The result of these items, each of its own question; the gate is on if 4 of 5 samples agree."""
+    numbered = [replace(each, pair_id=place) for place, each in enumerate(made)]
+    return result_of(VERSION, Loaded(numbered, Counter(), Counter()), 5, 4)[0]
+
+
+def values(measured: Result, figure: str) -> dict[str, float | None]:
+    return {row.slice or "all": row.value for row in measured.rows if row.figure == figure}
+
+
+def accuracies(measured: Result) -> list[float | None]:
+    return [measured.figure(name).value for name in ("without", "always", "selective")]
 
 
 def test_c_takes_b_where_the_gate_is_on_and_a_where_it_is_off() -> None:
-    assert accuracies(of(item(AGREED, WRONG, RIGHT), item(TORN, RIGHT, WRONG))) == [0.5, 0.5, 1]
-    assert accuracies(of(item(AGREED, RIGHT, WRONG), item(TORN, WRONG, RIGHT))) == [0.5, 0.5, 0]
+    assert accuracies(result(item(AGREED, WRONG, RIGHT), item(TORN, RIGHT, WRONG))) == [0.5, 0.5, 1]
+    assert accuracies(result(item(AGREED, RIGHT, WRONG), item(TORN, WRONG, RIGHT))) == [0.5, 0.5, 0]
 
 
 def test_a_split_of_the_two_orders_is_counted_and_scored_as_half() -> None:
-    items = of(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
-    result = condition_scores(items, items.without, items.gate(4))
-    assert (result.accuracy.value, result.accuracy.n, result.splits) == (0.5, 3, 1)
-    assert result.accuracy.method == "Wilson, ties half"
-    assert (result.on.value, result.off.value) == (0.75, 0)
-    assert condition_scores(items, items.always, items.gate(4)).splits == 2
+    made = result(item(AGREED, SPLIT, RIGHT), item(AGREED, RIGHT, SPLIT), item(TORN, WRONG, SPLIT))
+    assert made.figure("without").n == 3
+    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [0.5, 0.75, 0]
+    assert list(values(made.parts[0], "inconsistent").values()) == [1, 2, 1]
 
 
 def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_none() -> None:
@@ -77,99 +79,79 @@ def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_n
 
 
 def test_an_order_without_a_usable_verdict_is_unmeasured_never_0() -> None:
-    items = of(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
-    result = condition_scores(items, items.without, items.gate(4))
-    assert (result.accuracy.value, result.accuracy.n, result.unmeasured, result.not_asked) == (1, 1, 1, 0)
+    made = result(item(AGREED, UNUSABLE, RIGHT), item(AGREED, RIGHT, RIGHT))
+    assert (made.figure("without").value, made.figure("without").n) == (1, 1)
+    conditions = made.parts[0]
+    assert [list(values(conditions, name).values()) for name in ("unmeasured", "not_asked")] == [[1, 0, 0], [0, 0, 0]]
 
 
 def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off() -> None:
-    items = of(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG))
-    assert accuracies(items) == [0.5, 0.5, 0.5]
-    assert items.gate(1).tolist() == [False, True]
-    assert sum(each.n for each in slices(items, items.gate(4))) == 1
-    assert [level.n for level in calibration(items)] == [0, 1, 0, 0, 0]
+    made = result(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG))
+    assert accuracies(made) == [0.5, 0.5, 0.5]
+    assert list(values(made, "n").values()) == [1, 1, 1, 0, 0, 0, 2]
+    assert values(made.parts[1], "n") == {"4 of 5": 1}
+    assert of(item(SILENT, RIGHT), item(AGREED, WRONG, WRONG)).gate(1).tolist() == [False, True]
 
 
 def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all() -> None:
-    items = of(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
-    on = items.gate(4)
-    without, selective = condition_scores(items, items.without, on), condition_scores(items, items.selective(4), on)
-    assert without.accuracy.value is None
-    assert {"4", "5"} <= set((without.accuracy.reason or "").split())
-    assert (without.off.value, without.on.value, without.not_asked) == (1, None, 1)
-    assert (selective.accuracy.value, selective.not_asked) == (1, 0)
-    points = {point.agree: point.scores.accuracy.value for point in sweep(items)}
-    assert points == {1: None, 2: None, 3: 1, 4: 1, 5: None}
+    made = result(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
+    assert [made.figure("without", part).value for part in (None, "Gate on", "Gate off")] == [None, None, 1]
+    assert "4 of 5" in str(made.figure("without").reason)
+    assert list(values(made.parts[0], "not_asked").values()) == [1, 1, 0]
+    assert list(values(made.parts[2], "selective").values()) == [None, None, 1, 1, None]
+    assert [each.code for each in made.next] == ["ask_all_conditions"]
 
 
 def test_the_four_slices_leave_out_what_nobody_knows_the_answer_of() -> None:
-    items = of(
+    made = result(
         item(AGREED, WRONG, RIGHT),
         item(["y"] * 5, RIGHT, WRONG),
         item(TORN, RIGHT, RIGHT),
         item(["y", "y", "x", "z", None], WRONG, SPLIT),
         item(AGREED, RIGHT, RIGHT, right=None),
     )
-    result = slices(items, items.gate(4))
-    assert [(each.gate_on, each.majority_right, each.n) for each in result] == [
-        (True, True, 1),
-        (True, False, 1),
-        (False, True, 1),
-        (False, False, 1),
-    ]
-    assert [(each.without.value, each.always.value) for each in result] == [(0, 1), (1, 0), (1, 1), (0, 0.5)]
-    assert gate_scores(items, items.gate(4)).precision.value == 0.5
-    assert gate_scores(items, items.gate(4)).on_rate.value == 0.6
+    slices = made.slices[2:]
+    assert len(slices) == 4
+    assert [made.figure("n", name).n for name in slices] == [1, 1, 1, 1]
+    assert [made.figure("without", name).value for name in slices] == [0, 1, 1, 0]
+    assert [made.figure("always", name).value for name in slices] == [1, 0, 1, 0.5]
+    assert (made.figure("right_if_on").value, made.figure("gate_on").value) == (0.5, 0.6)
+    assert {each.code: each.values["n"] for each in made.caveats} == {"no_correct_answer": 1}
 
 
-def test_calibration_goes_by_how_many_agree_and_names_the_empty_levels() -> None:
-    items = of(item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT))
-    result = {level.agree: (level.n, level.right, level.share.value) for level in calibration(items)}
-    assert result == {5: (0, 0, None), 4: (3, 2, pytest.approx(2 / 3)), 3: (0, 0, None), 2: (1, 1, 1), 1: (0, 0, None)}
+def test_levels_go_by_how_many_agree_and_empty_ones_have_no_rows() -> None:
+    made = result(item(AGREED, RIGHT), item(AGREED, RIGHT), item(["y"] * 4 + ["x"], RIGHT), item(TORN, RIGHT))
+    levels = made.parts[1]
+    assert values(levels, "n") == {"2 of 5": 1, "4 of 5": 3}
+    assert values(levels, "own_right") == {"2 of 5": 1, "4 of 5": pytest.approx(2 / 3)}
 
 
 def test_each_category_stands_by_itself() -> None:
-    items = of(item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art"))
-    result = categories(items, items.gate(4), 4)
-    assert [(each.category, each.n, each.selective.value) for each in result] == [("art", 1, 0), ("law", 1, 1)]
-    assert (result[0].gate.precision.value, result[0].gate.precision.n) == (None, 0)
+    categories = result(item(AGREED, RIGHT, RIGHT, category="law"), item(TORN, WRONG, WRONG, category="art")).parts[3]
+    assert values(categories, "n") == {"art": 1, "law": 1}
+    assert values(categories, "selective") == {"art": 0, "law": 1}
+    assert categories.figure("right_if_on", "art").reason
 
 
 def test_the_gain_is_paired_and_rests_on_items_measured_in_both() -> None:
     items = of(item(AGREED, WRONG, RIGHT), item(AGREED, UNUSABLE, RIGHT), item(TORN, RIGHT, RIGHT))
-    result = gain(items, items.without, items.selective(4))
-    assert (result.value, result.n, result.unit) == (0.5, 2, "pair")
+    difference = gain(items, items.without, items.selective(4))
+    assert (difference.value, difference.n, difference.unit) == (0.5, 2, "pair")
     torn = of(item(TORN, RIGHT))
     assert gain(torn, torn.always, torn.without).value is None
 
 
 def test_nothing_at_all_is_undefined_and_never_0() -> None:
-    items = items_of([], 5)
-    on = items.gate(4)
-    assert condition_scores(items, items.without, on).accuracy.value is None
-    assert gate_scores(items, on).on_rate.value is None
-    assert categories(items, on, 4) == ()
-    assert gain(items, items.without, items.always).value is None
-
-
-@pytest.mark.parametrize("k", [68, 200])
-def test_many_samples_of_repeated_questions_have_exact_chances(k: int) -> None:
-    """Binomial coefficients of so many samples are no 64-bit numbers."""
-    right = [k, 3, 0, 3]
-    made = of(*(item(AGREED, WRONG) for _ in right))
-    scores = sample_scores(replace(made, k=k, questions=np.array([0, 0, 1, 1]), samples_right=np.array(right) / k))
-    assert len(scores.pass_at) == k
-    wrong = [k - each for each in right]
-    for j in (1, k // 2, k - 1):
-        exact = sum(1 - Fraction(math.comb(n, j), math.comb(k, j)) for n in wrong) / 4
-        assert scores.pass_at[j - 1].value == pytest.approx(float(exact), abs=1e-12)
+    made = result()
+    assert made.headline.code == "own_answer_unknown"
+    assert not any(row.value for part in (made, *made.parts) for row in part.rows)
 
 
 def test_without_a_gold_answer_a_verdict_is_no_accuracy() -> None:
-    items = of(item(AGREED, RIGHT, RIGHT, gold=None))
-    result = condition_scores(items, items.without, items.gate(4))
-    assert (result.accuracy.value, result.accuracy.n) == (None, 0)
-    assert np.isnan(items.without.score).all()
+    made = result(item(AGREED, RIGHT, RIGHT, gold=None))
+    assert made.figure("without").value is None
+    assert made.figure("without").reason
+    assert [each.code for each in made.caveats] == ["no_better_answer"]
 
 
 def voted_item(place: int, agree: int, plain: TwoOrders, reference: TwoOrders, category: str = "law") -> Item:
@@ -184,10 +166,9 @@ def test_each_category_gets_the_threshold_that_serves_it() -> None:
     # In law three that agree are right to be shown, in art nothing is.
     law = [(agree, WRONG, RIGHT, "law") if agree >= 3 else (agree, RIGHT, WRONG, "law") for agree in (1, 2, 3, 4, 5)]
     art = [(agree, RIGHT, WRONG, "art") for agree in (1, 2, 3, 4, 5)]
-    tuned = tuned_by_category(numbered_items((law + art) * 10))
-    assert [(each.category, each.n, each.agree) for each in tuned.categories] == [("art", 50, 6), ("law", 50, 3)]
-    assert (tuned.accuracy.value, tuned.optimistic) == (1, False)
-    assert "folds" in str(tuned.accuracy.method)
+    tuned = tuned_part(numbered_items((law + art) * 10))
+    assert values(tuned, "needed") == {"art": 6, "law": 3}
+    assert (tuned.figure("needed", "law").n, tuned.figure("selective").value, tuned.caveats) == (50, 1, ())
 
 
 def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
@@ -195,54 +176,41 @@ def test_thresholds_are_scored_on_items_they_were_not_chosen_on() -> None:
     drawn = np.random.default_rng(7).integers((1, 0), (6, 2), (60, 2)).tolist()
     noise = [(agree, *((RIGHT, WRONG) if up else (WRONG, RIGHT)), "law") for agree, up in drawn]
     items = numbered_items(noise)
-    tuned = tuned_by_category(items).categories[0]
-    at_best = items.selective(tuned.agree).score.mean()
-    assert tuned.accuracy.value is not None
-    assert tuned.accuracy.value < at_best
+    tuned = tuned_part(items)
+    best, accuracy = tuned.figure("needed", "law").value, tuned.figure("selective", "law").value
+    assert best is not None
+    assert accuracy is not None
+    assert accuracy < items.selective(round(best)).score.mean()
 
 
 def test_a_small_category_is_tuned_on_itself_and_called_optimistic() -> None:
-    tuned = tuned_by_category(numbered_items([(5, WRONG, RIGHT, "law")] * 9))
-    assert tuned.categories[0].optimistic
-    assert tuned.optimistic
-    assert "optimistic" in str(tuned.accuracy.method)
-    assert not tuned_by_category(numbered_items([(5, WRONG, RIGHT, "law")] * 10)).optimistic
+    tuned = tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 9))
+    assert [(each.code, each.values) for each in tuned.caveats] == [("optimistic_gates", {"categories": ["law"]})]
+    assert not tuned_part(numbered_items([(5, WRONG, RIGHT, "law")] * 10)).caveats
 
 
 def test_equally_good_thresholds_show_a_reference_least_often() -> None:
-    assert tuned_by_category(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)).categories[0].agree == 6
+    assert values(tuned_part(numbered_items([(3, RIGHT, RIGHT, "law")] * 20)), "needed") == {"law": 6}
 
 
 def test_tuning_needs_both_conditions_everywhere() -> None:
-    tuned = tuned_by_category(numbered_items([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
-    assert (tuned.accuracy.value, tuned.optimistic, tuned.categories) == (None, False, ())
-    assert tuned_note(tuned).code == "tuned_unknown"
+    tuned = tuned_part(numbered_items([(5, NOT_ASKED, RIGHT, "law"), (2, RIGHT, NOT_ASKED, "law")]))
+    assert (tuned.headline.code, tuned.rows) == ("tuned_unknown", ())
 
 
-def codes(store: Store, *made: tuple[TwoOrders, TwoOrders], samples: str = "xxxxx") -> list[str]:
-    with store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion("j", "ssr"))
-    items = [
-        Item(place, "QA", A, majority(list(samples)), True, plain, reference)
-        for place, (plain, reference) in enumerate(made)
-    ]
-    return [each.code for each in findings(report_of(version, Loaded(items), 5, 4))]
+def headline(*made: tuple[TwoOrders, TwoOrders]) -> str:
+    return result(*(item(["x"] * 5, plain, reference) for plain, reference in made)).headline.code
 
 
-def test_a_clear_gain_or_loss_is_told_from_chance(sqlite_store: Store) -> None:
-    gate = ["gate", "gate_right"]
+def test_a_clear_gain_or_loss_is_told_from_chance() -> None:
     for differ, same, code in (
         ([(WRONG, RIGHT)] * 20, 20, "own_answer_helps"),
         ([(RIGHT, WRONG)] * 20, 20, "own_answer_harms"),
         ([(WRONG, RIGHT)] * 11 + [(RIGHT, WRONG)] * 9, 0, "own_answer_unclear"),
         ([], 20, "own_answer_no_difference"),
     ):
-        assert codes(sqlite_store, *differ, *[(RIGHT, RIGHT)] * same) == ["own_answer", code, *gate]
-    assert codes(sqlite_store, (NOT_ASKED, NOT_ASKED)) == ["own_answer_unknown", *gate]
-
-
-def test_a_small_cost_is_estimated_with_its_digits() -> None:
-    assert RunEstimate(2, 18, 18, 486).sentence.endswith("$ 0.00049")
+        assert headline(*differ, *[(RIGHT, RIGHT)] * same) == code
+    assert headline((NOT_ASKED, NOT_ASKED)) == "own_answer_unknown"
 
 
 PAIR = PairItem(1, "s", "p1", "QA", "?", None, None, "a", "b", None, None, 1, 2, None)
@@ -287,15 +255,3 @@ def test_what_is_stored_of_an_item_is_not_planned_again() -> None:
     assert Task(PAIR, drawn, frozenset(PLAIN)).calls_left(plan) == 2
     assert Task(PAIR, drawn, frozenset(REFERENCE)).calls_left(plan) == 0
     assert Task(PAIR, {**drawn, 5: "y"}, frozenset(REFERENCE)).calls_left(plan) == 0
-
-
-def test_pass_at_j_has_an_interval_also_if_it_is_certain_on_all_questions() -> None:
-    rights = [(True, True, False), (True, True, True)] * 6
-    made = [
-        Item(place, "q", A, Majority("x", "x", 2, 3), right=True, samples_right=each)
-        for place, each in enumerate(rights)
-    ]
-    scores = sample_scores(items_of(made, 3))
-    assert [each.value for each in scores.pass_at] == [pytest.approx(5 / 6), 1, 1]
-    assert scores.pass_at[1] == scores.best
-    assert scores.best.low is not None

@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +12,9 @@ from engines import on_sqlite
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.self_reference.command import report_lines
+from judgeboard.methods.self_reference.command import result_lines
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
-from judgeboard.methods.self_reference.report import measure_self_reference
+from judgeboard.methods.self_reference.report import SelfReferenceResult, measure_self_reference
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.export import exports
@@ -65,53 +64,52 @@ def percent(value: float | None) -> float:
 
 def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
     import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
-    report = measure_self_reference(sqlite_store, tau_by_category=True)
-    accuracy = {name: percent(scores.accuracy.value) for name, scores in report.conditions.items()}
-    assert accuracy == {"A": 52.07, "B": 58.21, "C": 58.93}
-    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (63.79, 72.45)
-    on_off = {name: (percent(scores.on.value), percent(scores.off.value)) for name, scores in report.conditions.items()}
-    assert on_off == {"A": (58.01, 41.62), "B": (68.76, 39.64), "C": (68.76, 41.62)}
+    result = measure_self_reference(sqlite_store)
+    for part, shares in (
+        (None, (52.07, 58.21, 58.93)),
+        ("Gate on", (58.01, 68.76, 68.76)),
+        ("Gate off", (41.62, 39.64, 41.62)),
+    ):
+        accuracy = tuple(percent(result.figure(name, part).value) for name in ("without", "always", "selective"))
+        assert accuracy == shares
+    assert (percent(result.figure("gate_on").value), percent(result.figure("right_if_on").value)) == (63.79, 72.45)
     found = [
-        (each.gate_on, each.majority_right, each.n, each.without.value, each.always.value) for each in report.slices
+        (result.figure("n", name).n, result.figure("without", name).value, result.figure("always", name).value)
+        for name in result.slices[2:]
     ]
     assert found == [
-        (True, True, 647, pytest.approx(406 / 647), pytest.approx(552 / 647)),
-        (True, False, 246, pytest.approx(112 / 246), pytest.approx(62 / 246)),
-        (False, True, 160, pytest.approx(80 / 160), pytest.approx(116 / 160)),
-        (False, False, 347, pytest.approx(131 / 347), pytest.approx(85 / 347)),
+        (647, pytest.approx(406 / 647), pytest.approx(552 / 647)),
+        (246, pytest.approx(112 / 246), pytest.approx(62 / 246)),
+        (160, pytest.approx(80 / 160), pytest.approx(116 / 160)),
+        (347, pytest.approx(131 / 347), pytest.approx(85 / 347)),
     ]
-    assert (report.items, report.no_answer, report.no_gold, report.calls_planned) == (1400, 0, 0, 0)
-    assert (report.account.asked, report.account.ok) == (1400 * 9, 1400 * 9)
-    assert [each.category for each in report.categories] == ["law", "math"]
-    assert report.tuned is not None
-    assert not report.tuned.optimistic
-    shares = [each.share.value for each in report.slices]
+    shares = [result.figure("share", name).value for name in result.slices[2:]]
     assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
-    rows = [line.split() for line in report_lines(report, sweep=False)]
-    (on_and_right,) = (row for row in rows if row[:2] == ["Gate", "on,"] and "right" in row)
+    assert (result.figure("n").n, result.caveats) == (1400, ())
+    assert (result.account.asked, result.account.ok) == (1400 * 9, 1400 * 9)
+    *_, categories, tuned = result.parts
+    assert categories.slices == ["law", "math"]
+    assert not tuned.caveats
+    rows = [line.split() for line in result_lines(result)]
+    on_and_right = next(row for row in rows if row[:2] == ["Gate", "on,"] and "right" in row)
     assert on_and_right[on_and_right.index("right") + 1 :][:2] == ["647", "46"]
 
 
 @pytest.mark.shared
 def test_mmlu_pro_by_its_first_five_models(public_database: Callable[..., Path], shared: Path) -> None:
     with closing(open_store(public_database(("mmlu_pro.samples", "samples")))) as store:
-        report = measure_self_reference(store, k=5)
-    assert [(level.right, level.n) for level in report.calibration] == [
-        (3557, 3905),
-        (1864, 2352),
-        (1367, 2255),
-        (733, 1590),
-        (63, 224),
+        result = measure_self_reference(store, k=5)
+    counts = [(63, 224), (733, 1590), (1367, 2255), (1864, 2352), (3557, 3905)]
+    assert [(row.value, row.n) for row in result.parts[1].rows if row.figure == "own_right"] == [
+        (pytest.approx(right / n), n) for right, n in counts
     ]
-    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (60.59, 86.64)
-    assert (report.account.asked, report.account.unparsable) == (72_282, 2_866)
-    assert report.conditions["C"].accuracy.value is None
+    assert (percent(result.figure("gate_on").value), percent(result.figure("right_if_on").value)) == (60.59, 86.64)
+    assert (result.account.asked, result.account.unparsable) == (72_282, 2_866)
+    assert (result.headline.code, result.has("selective")) == ("own_answer_unknown", False)
     rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
-    assert report.samples.mean.value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
-    assert report.samples.best.value == pytest.approx(sum(map(any, rights)) / len(rights))
-    two = 1 - sum(math.comb(5 - sum(each), 2) / math.comb(5, 2) for each in rights) / len(rights)
-    assert report.samples.pass_at[1].value == pytest.approx(two)
-    assert report.samples.majority.value == pytest.approx((3557 + 1864 + 1367 + 733 + 63) / len(rights))
+    assert result.figure("sample_right").value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
+    assert result.figure("sample_best").value == pytest.approx(sum(map(any, rights)) / len(rights))
+    assert result.figure("sample_majority").value == pytest.approx((3557 + 1864 + 1367 + 733 + 63) / len(rights))
 
 
 def add(
@@ -143,24 +141,27 @@ def add(
 def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
     add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
     whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
-    assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
-    assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
-    assert "other_reference" in [each.code for each in first.caveats]
+    assert (codes(whole), whole.figure("always").value) == (set(), 1)
+    assert (codes(first), first.has("always")) == ({"other_reference"}, False)
+
+
+def codes(result: SelfReferenceResult) -> set[str]:
+    return {each.code for each in result.caveats}
 
 
 def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
     add(sqlite_store, ["B", "B", "C"])
-    with pytest.raises(BadInput, match="3 samples"):
+    with pytest.raises(BadInput, match="--k 3"):
         measure_self_reference(sqlite_store)
-    assert measure_self_reference(sqlite_store, k=3).items == 1
+    assert measure_self_reference(sqlite_store, k=3).figure("n").n == 1
 
 
 def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
     add(sqlite_store, ["B"] * 5, reference=None)
-    report = measure_self_reference(sqlite_store)
-    assert (report.no_reference, report.conditions["C"].accuracy.value) == (1, 1)
-    assert report.gate.precision.value is None
-    assert [each.n for each in report.slices] == [0, 0, 0, 0]
+    result = measure_self_reference(sqlite_store)
+    assert (codes(result), result.figure("selective").value) == ({"no_correct_answer"}, 1)
+    assert result.figure("right_if_on").reason
+    assert [result.figure("n", part).n for part in result.slices] == [1, 0, 0, 0, 0, 0]
 
 
 def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None:
@@ -170,15 +171,9 @@ def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None
 
 def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
     add(sqlite_store, ["B"] * 5, n=3)
-    assert measure_self_reference(sqlite_store, source="s").items == 3
-    with pytest.raises(BadInput, match="no samples"):
+    assert measure_self_reference(sqlite_store, source="s").figure("n").n == 3
+    with pytest.raises(BadInput, match="no samples of these questions"):
         measure_self_reference(sqlite_store, source="other")
-
-
-def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None:
-    add(sqlite_store, ["B"] * 5)
-    with pytest.raises(BadInput, match="A, B"):
-        measure_self_reference(sqlite_store, conditions=["D"])
 
 
 @on_sqlite
@@ -196,11 +191,10 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
     assert (summary.new, summary.rejected) == (5, 2)
     assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
-    report = measure_self_reference(store, k=3)
-    mean, best = report.samples.mean, report.samples.best
+    result = measure_self_reference(store, k=3)
+    mean, best = result.figure("sample_right"), result.figure("sample_best")
     assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
     assert (best.value, best.n) == (0.75, 4)
-    assert [each.value for each in report.samples.pass_at] == pytest.approx([1 / 3, (1 + 2 / 3 + 0 + 2 / 3) / 4, 0.75])
     with store.reading() as connection:
         exported = [row["correct"] for row in exports()["samples"].rows(connection)]
     assert exported == [
@@ -228,21 +222,10 @@ def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> 
             lines.append({"id": f"q{number}-{copy}", "judge": "paper", **question, **pair})
     content = "\n".join(map(json.dumps, lines)).encode()
     import_file(sqlite_store, io.BytesIO(content), kind="samples", name="copies.jsonl")
-    report = measure_self_reference(sqlite_store)
-    for estimate in (report.conditions["A"].accuracy, report.gate.precision, report.samples.mean):
-        assert (estimate.n, estimate.unit) == (400, "question")
+    result = measure_self_reference(sqlite_store)
+    for name in ("without", "right_if_on", "sample_right"):
+        estimate = result.figure(name)
+        assert estimate.n == 400
         assert estimate.low is not None
         assert estimate.high is not None
         assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1
-
-
-def test_many_samples_have_figures_of_each_number(sqlite_store: Store) -> None:
-    lines = [
-        {"id": f"q{n}", "question": f"How far {n}?", "samples": ["1"] * 68, "correct": [True] * n + [False] * (68 - n)}
-        for n in range(12)
-    ]
-    content = "\n".join(map(json.dumps, lines)).encode()
-    assert import_file(sqlite_store, io.BytesIO(content), kind="samples", name="many.jsonl").new == 12
-    report = measure_self_reference(sqlite_store, k=68)
-    two = sum(1 - math.comb(68 - n, 2) / math.comb(68, 2) for n in range(12)) / 12
-    assert report.samples.pass_at[1].value == pytest.approx(two)
