@@ -145,10 +145,12 @@ def test_an_example_in_the_help_is_one_that_the_program_takes() -> None:
     assert not {line: why for line in lines if (why := refusal(line))}
 
 
-def test_a_wrong_command_line_is_refused() -> None:
-    assert refusal("judgeboard judges --judge lexical") == "there is no command judges"
-    assert refusal("judgeboard judge --jugde lexical") is not None
-    assert refusal("judgeboard test audit a --approach 3") is not None
+@pytest.mark.parametrize(
+    "line",
+    ["judgeboard judges --judge lexical", "judgeboard judge --jugde lexical", "judgeboard test audit a --approach 3"],
+)
+def test_a_wrong_command_line_is_refused(line: str) -> None:
+    assert refusal(line) is not None
 
 
 def anchors(page: Path) -> set[str]:
@@ -229,6 +231,10 @@ def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, An
     assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | generate["PAGES"].keys()
 
 
+# The line of a how-to page that has its commands and its page in the app.
+PLACE = re.compile(r"Commands?: `judgeboard .* In the app: \*")
+
+
 def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions() -> None:
     pages = sorted((DOCS / "how-to").glob("*.md"))
     home = (DOCS / "index.md").read_text(encoding="utf-8")
@@ -236,7 +242,7 @@ def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions()
     for page in pages:
         text = page.read_text(encoding="utf-8")
         place = text.split("\n\n")[1]
-        assert re.match(r"Commands?: `judgeboard .* In the app: \*", place), page.name
+        assert PLACE.match(place), page.name
         assert text.count("-light.png") <= 1, page.name
         title = text.splitlines()[0].removeprefix("# ")
         assert f"[{title}](how-to/{page.name})" in home
@@ -289,7 +295,8 @@ def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[st
     rows = generate["TABLES"]["severities"]().splitlines()[2:]
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
     assert sorted(names) == sorted(RULES)
-    assert "| `judge_failed`, `failed_check` | 0.5 |" in rows
+    [failed] = [row for row in rows if "`judge_failed`" in row]
+    assert failed.endswith("| 0.5 |")
 
 
 def test_the_reference_has_every_public_name(generate: dict[str, Any]) -> None:
@@ -302,8 +309,8 @@ def test_the_reference_has_the_json_of_every_command(generate: dict[str, Any]) -
     assert described == set(generate["json_commands"]())
     page = generate["json_page"]()
     assert "### Estimate" in page
-    assert "`where`: the filter; `fields`: list of [FieldAgreement](#fieldagreement)" in page
-    assert "| `value` | number or null |" in page
+    assert "[FieldAgreement](#fieldagreement)" in page
+    assert any("`value`" in line and "or null" in line for line in page.splitlines())
 
 
 def test_the_reference_has_every_column_of_every_table(generate: dict[str, Any]) -> None:
@@ -327,5 +334,8 @@ def test_a_new_statistic_and_a_new_check_are_in_the_documentation(
     row = pair_statistics.Statistic("Ratio of pairs", of_pairs=lambda _pairs: None)  # type: ignore[arg-type, return-value]
     monkeypatch.setattr(pair_statistics, "STATISTICS", pair_statistics.STATISTICS | {"ratio": row})
     monkeypatch.setattr(report, "CHECKS", report.CHECKS | {"haste": haste})
-    assert "| Ratio of pairs | `ratio` | label, quality, groundedness | judge and people |" in generate["statistics"]()
-    assert "| `haste` | Warn where the judge is hasty. |" in generate["health_checks"]()
+    [statistic] = [line for line in generate["statistics"]().splitlines() if f"| {row.name} |" in line]
+    assert "`ratio`" in statistic
+    assert "quality" in statistic
+    [check] = [line for line in generate["health_checks"]().splitlines() if "`haste`" in line]
+    assert str(haste.__doc__) in check

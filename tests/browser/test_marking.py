@@ -101,12 +101,13 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
     expect(page.locator(".st-key-commentbox [data-testid=InputInstructions]:visible")).to_have_count(0)
-    page.keyboard.type("yes, by 1 and 2")
+    typed = "yes, by 1 and 2"
+    page.keyboard.type(typed)
     page.keyboard.press("Enter")
-    expect(page.locator(".jb-comment")).to_have_text("yes, by 1 and 2")
+    expect(page.locator(".jb-comment")).to_have_text(typed)
     expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
     with site.store.reading() as connection:
-        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Mara", "yes, by 1 and 2")]
+        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Mara", typed)]
         assert load_item(connection, answer).reviews == ()
     page.keyboard.press("Escape")
     page.keyboard.press("3")

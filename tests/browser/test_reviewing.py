@@ -151,13 +151,14 @@ def test_a_note_reaches_the_decision_and_its_letters_decide_nothing(page: Page, 
     opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     before = len(decisions(site.store))
     page.keyboard.press("m")
-    page.keyboard.type("yes, nobody uses my 1234")
+    typed = "yes, nobody uses my 1234"
+    page.keyboard.type(typed)
     page.wait_for_timeout(300)
     assert len(decisions(site.store)) == before
     page.keyboard.press("Escape")
     page.keyboard.press("y")
     expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed many-passages")
-    assert decisions(site.store)[before:] == [("Mara", "confirm", "yes, nobody uses my 1234")]
+    assert decisions(site.store)[before:] == [("Mara", "confirm", typed)]
 
 
 def test_a_note_begun_right_after_a_grade_loses_no_letter(page: Page, site) -> None:

@@ -128,7 +128,7 @@ def answer(page_store: Store) -> MarkedAnswer:
 
 
 def test_the_page_says_what_is_left_out_and_where_it_waits(answer: MarkedAnswer, open_page: OpenPage) -> None:
-    assert re.search(r"\d+ of \d+ answers", shown(open_page("responses")))
+    assert re.search(r"\d+ of \d+", shown(open_page("responses")))
     page = open_page("item", response=answer.response_id)
     assert "answer of marked" in shown(page)
     assert not [button for button in page.button if button.label == "Judge again"]

@@ -70,10 +70,9 @@ def last_part(page: AppTest) -> str:
     return plain(body)
 
 
-def selections(page: AppTest) -> list[str]:
-    """Return who selected which attempt, as the page lists it: "Mara attempt 3"."""
-    lines = re.findall(r"(Mara|Jon <b>) selected (attempt \d|the original)", shown(page))
-    return [f"{who} {attempt}" for who, attempt in lines]
+def selections(page: AppTest) -> list[tuple[str, str]]:
+    """Return who selected which attempt, as the page lists it."""
+    return re.findall(r"(Mara|Jon <b>) selected (attempt \d|the original)", shown(page))
 
 
 def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
@@ -81,9 +80,9 @@ def test_a_person_selects_an_attempt_and_deselects_it(ids, open_page) -> None:
     assert "Saved: attempt 3" in shown(page)
     assert "Deselect" in labels(page)
     again = open_page("item", response=ids["refined"])
-    assert selections(again) == ["Mara attempt 3"]
+    assert selections(again) == [("Mara", "attempt 3")]
     other = press(press(again, "view_"), "select_")
-    assert selections(other) == ["Mara the original"]
+    assert selections(other) == [("Mara", "the original")]
     back = press(other, "select_")
     assert selections(back) == []
     assert "Select the original" in labels(back)
@@ -97,7 +96,7 @@ def test_everybodys_word_is_shown(ids, open_page, sqlite_store: Store) -> None:
         sqlite_store, run_id=sequence.run_id, subject=sequence.subject, number=1, reviewer=jon, request_key="x"
     )
     page = press(open_page("item", response=ids["refined"]), "select_")
-    assert sorted(selections(page)) == ["Jon <b> attempt 1", "Mara attempt 3"]
+    assert sorted(selections(page)) == [("Jon <b>", "attempt 1"), ("Mara", "attempt 3")]
     assert "by Jon <b>" in shown(page)
 
 

@@ -48,7 +48,7 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(page_s
     page = open_page("item", response=answer)
     assert next(button for button in page.button if button.label == "Judge again").proto.shortcut == "f6"
     # The cost is known before the press.
-    assert re.search(r"\(gpt-4o-mini\), about \$ 0\.0", markup(page))
+    assert text_with(page, "(gpt-4o-mini)", "$ 0.0")
     calls = len(endpoint.server.requests)
     endpoint.reply = verdict(groundedness=0.9, quality=4)
     page = press(page, "judge_again")

@@ -49,7 +49,7 @@ def test_a_lead_sees_how_people_review_and_reassigns_their_queues(open_page, cas
     assert to.options == ["Ada", "Lead", "Mara"]
     to.select("Ada").run()
     page = press(page, "reassign_button")
-    assert "Jon to Ada: q." in shown(page)
+    assert text_with(page, "Jon", "Ada", ": q.", cls="jb-say")
     assert {person.name for person in case.progress().assigned_to} == {"Ada", "Mara"}
     assert "people" in MANAGED, "hidden from reviewers"
 

@@ -133,7 +133,8 @@ def test_an_item_is_skipped_with_a_reason_or_without_also_before_its_form_is_dra
     press(mara, "Enter")
     expect(mara.locator(".jb-head")).to_contain_text("Skipped")
     with site.store.reading() as connection:
-        assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
+        reason = connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one()
+    assert reason == "in Welsh"
     for pause in (0, 150):  # ms between the two keys
         first = row(mara)
         mara.keyboard.press("j")

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, texts
+from app_pages import markup, text_with, texts
 from judgeboard.domain import Pair
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.store.engine import Store
@@ -128,9 +128,7 @@ def test_the_same_file_again_says_since_when_it_is_here(upload) -> None:
     upload(LOG).button(key="import_start").click().run()
     again = upload(LOG)
     assert "0 of 4" in lead(again)
-    assert any(
-        words.startswith(f"4 already stored since {day(datetime.now(UTC))}.") for words in texts(again, "jb-cap")
-    )
+    assert text_with(again, "4 already", day(datetime.now(UTC)), cls="jb-cap")
     assert again.button(key="import_start").disabled
 
 
@@ -251,8 +249,9 @@ def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> 
 
 def test_columns_that_are_not_read_are_named_and_so_is_what_a_missing_id_means(upload) -> None:
     page = upload([{"question": f"q{n}", "answer": "a", "<b>ticket</b>": n, "kb": "x"} for n in range(3)])
-    assert "&lt;b&gt;ticket&lt;/b&gt; (3 times), kb (3 times)" in markup(page)
+    assert "&lt;b&gt;ticket&lt;/b&gt; (3 times)" in markup(page)
     (not_read,) = (words for words in texts(page, "jb-cap") if words.startswith("Not read: "))
+    assert "kb (3 times)" in not_read
     assert "No id column" in not_read
     assert "Not read" not in markup(upload(LOG))
     page = upload([{"id": f"b{n}", "question": "q", "answer": "a", "kb": ["A page.", "A text."]} for n in range(3)])
@@ -323,13 +322,15 @@ def test_words_for_labels_are_shown_and_chosen(upload) -> None:
     page = upload(rows, "labels.jsonl", kind="People's grades")
     assert "1 of 2" in lead(page)
     (labels,) = (each for each in texts(page, "jb-cap") if each.startswith("Labels: "))
-    assert "hallucinated (bad) from 'inconsistent'" in labels
+    assert "hallucinated" in labels
+    assert "'inconsistent'" in labels
     assert "'so so'" not in labels
     word = next(each for each in page.get("button_group") if "so so" in each.label)
     word.set_value("grounded").run()
     assert "2 of 2" in lead(page)
     (labels,) = (each for each in texts(page, "jb-cap") if each.startswith("Labels: "))
-    assert "grounded (good) from 'so so'" in labels
+    assert "grounded" in labels
+    assert "'so so'" in labels
 
 
 def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_store: Store) -> None:
@@ -462,7 +463,7 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload
     assert responses(sqlite_store) == 1
     page = chosen()
     page.checkbox(key="import_undo_reviews_1").check().run()
-    assert any("1 answer, 1 review" in words for words in texts(page, "jb-cap"))
+    assert text_with(page, "1 answer", "1 review", cls="jb-cap")
     page.button(key="import_undo").click().run()
     assert responses(sqlite_store) == 0
     assert not page.selectbox(key="kind").disabled

@@ -1,6 +1,8 @@
 """What is said of money, time, estimates and jobs: nothing unknown looks like a number."""
 
+import html
 import re
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -145,8 +147,9 @@ APPLY = "Run `judgeboard flags apply`."
 def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
     assert "--db" not in str(commands(APPLY))
-    monkeypatch.setenv("JUDGEBOARD_DB", "/logs/may log.db")
-    assert "apply --db &#x27;/logs/may log.db&#x27;<" in str(commands(APPLY))
+    path = "/logs/may log.db"
+    monkeypatch.setenv("JUDGEBOARD_DB", path)
+    assert f"apply --db {html.escape(shlex.quote(path))}<" in str(commands(APPLY))
     assert "--db" not in str(commands("Try `judgeboard quickstart`."))
     monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://me:secret@host/log")
     shown = str(commands(APPLY))

@@ -128,7 +128,7 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     assert text_with(app, "live", "chat v2", "judgeboard worker", cls="jb-say")
     with page_store.reading() as connection:
         assert get_version(connection, "chat v2").model == "qwen3-8b"
-    assert text_with(app, "before chat v2: chat v1")
+    assert text_with(app, "before chat v2", "chat v1 until")
     # The rule keeps its place.
     assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"]
     assert app.dataframe[0].value["Model"][0] == "qwen3-8b"
