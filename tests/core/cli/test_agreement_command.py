@@ -3,6 +3,7 @@
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,22 +100,23 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(
     # The command works as it is printed.
     assert run([*shlex.split(command)[1:], "--db", db]) == 0
     assert run(["agreement", "--of", "people", "--db", db]) == 0
-    assert capsys.readouterr().err.endswith(f" --needed 2 --db {db}\n")
+    assert "--n 10 --needed 2" in capsys.readouterr().err
 
 
 def test_where_no_judge_is_named_the_others_are(
     graded: str, sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["agreement", "--db", graded]
-    assert run(words) == 0
-    assert "nli v1" not in capsys.readouterr().out
+    def others(*words: str) -> list[dict[str, Any]]:
+        assert run(["agreement", *words, "--json", "--db", graded]) == 0
+        steps = json.loads(capsys.readouterr().out)["next"]
+        return [each["values"] for each in steps if each["code"] == "other_versions"]
+
+    assert others() == []
     ids = sqlite_log.answers(2)
     sqlite_log.review_all(ids, label=GOOD)
     sqlite_log.say_all(sqlite_log.version("nli"), ids, label=GOOD)
-    assert run(words) == 0
-    assert "nli v1" in capsys.readouterr().out
-    assert run([*words, "--judge-version", "nli v1", "--json"]) == 0
-    assert "other_versions" not in capsys.readouterr().out
+    assert others() == [{"title": "rag v1", "others": ["nli v1"]}]
+    assert others("--judge-version", "nli v1") == []
 
 
 def test_the_report_is_written_beside_what_is_said(

@@ -194,8 +194,8 @@ def test_passages_of_a_support_bot_are_found_by_their_values(asked, tmp_path: Pa
     ]
     export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert [len(row["context"]) for row in rows] == [1, 1]
-    assert all(row["context"][0] in SUPPORT for row in rows)
+    passages = ("Press the button to reset.|Hold it.", "Bills are in the account.|See there.")
+    assert [row["context"] for row in rows] == [[each] for each in passages]
 
 
 OTHER_NAMES = """ticket,kunde,bot,kanal
@@ -527,6 +527,7 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     assert run(["import", "list", "--db", "log.db"]) == 0
     latest, first = (line.split("  ") for line in capsys.readouterr().out.splitlines())
     assert ((latest[0], latest[2]), (first[0], first[2])) == (("2", "undo"), ("1", "log.jsonl"))
+    assert all("responses: 2 new, " in counts for counts in (latest[3], first[3]))
     assert ("undone" in latest[3], "undone" in first[3]) == (False, True)
     assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
     undone = json.loads(capsys.readouterr().out)

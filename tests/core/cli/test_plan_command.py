@@ -111,7 +111,7 @@ def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
     assert "give --judge-version twice" in typed("labels", "plan", "--reach", "0.1", "--for", "judges", code=2)
-    assert "reach" in typed("labels", "plan", "--reach", "1", code=2)
+    assert "below 1" in typed("labels", "plan", "--reach", "1", code=2)
     assert "1e-09" in typed("labels", "plan", "--reach", "1e-300", code=2)
     assert "--plan needs " in typed("queue", "create", "q", "--plan", "rate", code=2)
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
@@ -132,7 +132,7 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
         ["labels", "plan", "--reach", "0.1", "--for", "judges"],
         ["queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9"],
     ):
-        assert "rag v1 " in typed(*words, *judges, code=2)
+        assert "with itself" in typed(*words, *judges, code=2)
     log.review_all(ids, label=GOOD)
     typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9")
     judges[-1] = "other"
@@ -173,6 +173,10 @@ def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
 
 def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:
     GradedLog(sqlite_store).answers(1)
-    assert run(["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
+    command = ["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]
+    assert run([*command, "--json"]) == 0
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert plan["headline"]["code"] == "plan_shows_nothing"
+    assert run(command) == 0
     printed = capsys.readouterr()
     assert (printed.out.count("\n"), "queue create" in printed.err) == (1, False)

@@ -227,8 +227,10 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         log.say(version, {id_: {"label": BAD if id_ in judged else GOOD} for id_ in ids})
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     with store.reading() as connection:
-        changes = corrected_trend(connection, now=LATER).changes
-    assert [each.code for each in changes.caveats if each.code.startswith("judge_")] == ["judge_errs_alike"]
+        trend = corrected_trend(connection, now=LATER)
+    rates = [each for _, monitor in trend.monitors for each in monitor.rates]
+    assert [each.have_moved for each in rates] == [False]
+    assert [each.code for each in trend.changes.caveats if each.code.startswith("judge_")] == ["judge_errs_alike"]
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
     assert alarm.direction == "fell"
 

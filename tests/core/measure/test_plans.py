@@ -316,8 +316,7 @@ def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
         StratumName(picked, verdict, False) for picked, verdict in (("no", None), ("no", "bad"), ("yes", None))
     )
     titles = [stratum_title(each, (joined, bad, flagged)) for each in (joined, bad, flagged)]
-    assert len(set(titles)) == 3
-    assert titles[2] == "flagged"
+    assert [("good" in title, "bad" in title) for title in titles] == [(True, False), (False, True), (False, False)]
 
 
 def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_again(

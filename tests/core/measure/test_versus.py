@@ -796,7 +796,7 @@ def test_without_any_label_the_equal_verdicts_are_counted(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_on_which_people_tie_are_named(log: GradedLog) -> None:
     ids = two_judges(log, [GOOD] * 30, [BAD] * 10 + [GOOD] * 20, [BAD] * 10 + [GOOD] * 20)
     log.reviews({each: {"label": BAD} for each in ids[28:]}, "jon")
     with log.store.reading() as connection:

@@ -68,6 +68,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
         {"code": 0, "state": "pass", "reasons": []},
         None,
     )
+    assert "number-3?" in first["cases"][3]["query"]
     assert first["failures"] == [
         {
             "case": "4",
