@@ -97,11 +97,11 @@ def test_a_mail_goes_through_an_encrypted_and_authenticated_server(
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         send("email:mara@example.org", MESSAGE)
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp+starttls://ops%40example.org:WR0NG@{server}")
-        with pytest.raises(NotSent, match="refused the message: 535") as refused:
+        with pytest.raises(NotSent, match="535") as refused:
             send("email:mara@example.org", MESSAGE)
         assert "WR0NG" not in str(refused.value)
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://ops%40example.org:S3CRET@{server}")
-        with pytest.raises(BadInput, match="has a password: use smtps://"):
+        with pytest.raises(BadInput, match="smtps://"):
             send("email:mara@example.org", MESSAGE)
     assert {each.password for each in logins} == {b"S3/CR@ET", b"WR0NG"}
     [(to, mail)] = mailbox.mails
@@ -114,12 +114,12 @@ def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(monkeypat
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://localhost:{port}")
-        with pytest.raises(BadInput, match="JUDGEBOARD_SMTP_FROM has no e-mail address"):
+        with pytest.raises(BadInput, match="JUDGEBOARD_SMTP_FROM"):
             send("email:mara@example.org", MESSAGE)
         monkeypatch.setenv("JUDGEBOARD_SMTP_FROM", "ops@example.org")
         send("email:mara@example.org", MESSAGE)
         mailbox.refuse = True
-        with pytest.raises(NotSent, match="refused the address: 550"):
+        with pytest.raises(NotSent, match="550"):
             send("email:mara@example.org", MESSAGE)
     assert len(mailbox.mails) == 1
     with pytest.raises(NotSent, match="ConnectionRefusedError"):
@@ -133,7 +133,7 @@ def test_slack_and_teams_get_their_own_form_in_which_a_name_can_mention_nobody(m
         send("slack:env:HOOK", MESSAGE)
         send("teams:env:HOOK", MESSAGE)
     slack, teams = hook.bodies
-    assert slack["text"] == "Alert: cost. &lt;!channel&gt; costs $ 20."
+    assert "&lt;!channel&gt;" in slack["text"]
     assert {block["type"] for block in slack["blocks"]} == {"header", "section", "context"}
     assert "mrkdwn" not in json.dumps(slack)
     [card] = [each["content"] for each in teams["attachments"]]
@@ -152,9 +152,7 @@ PRIVATE = (
 def test_a_host_with_one_private_address_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     resolved = [(0, 0, 0, "", ("93.184.215.14", 443)), (0, 0, 0, "", (address, 443))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: resolved)
-    with pytest.raises(
-        NotSent, match="private address; if that is intended, add its network to JUDGEBOARD_ALERT_NETWORKS"
-    ):
+    with pytest.raises(NotSent, match="JUDGEBOARD_ALERT_NETWORKS"):
         checked_addresses("hooks.example.org", 443, [])
 
 
@@ -170,7 +168,7 @@ def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monk
     monkeypatch.setenv("HOOK", "http://hooks.example.org/S3CRET")
     with monkeypatch.context() as patched:
         patched.setattr(httpcore.SyncBackend, "connect_tcp", connect)
-        with pytest.raises(NotSent, match="cannot be reached: no network here"):
+        with pytest.raises(NotSent, match="no network here"):
             send("webhook:env:HOOK", MESSAGE)
     assert connected == ["93.184.215.14"]
     monkeypatch.undo()
@@ -178,7 +176,7 @@ def test_the_connection_goes_to_the_checked_address_and_follows_no_redirect(monk
     with hook_server() as other, hook_server() as hook:
         hook.status, hook.headers = 307, {"location": other.url}
         monkeypatch.setenv("HOOK", hook.url)
-        with pytest.raises(NotSent, match="answered 307; redirects are not followed"):
+        with pytest.raises(NotSent, match="307"):
             send("webhook:env:HOOK", MESSAGE)
     assert (len(hook.bodies), other.bodies) == (1, [])
 
@@ -187,13 +185,13 @@ def test_a_command_gets_the_message_on_its_standard_input(tmp_path: Path, monkey
     script = tmp_path / "take it.py"
     script.write_text("import sys; open('got.json', 'w').write(sys.stdin.read()); sys.exit(len(sys.argv) - 1)")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match="JUDGEBOARD_ALERT_COMMAND is not set"):
+    with pytest.raises(BadInput, match="JUDGEBOARD_ALERT_COMMAND"):
         send("command", MESSAGE)
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", f"{sys.executable} '{script}'")
     send("command", MESSAGE)
     assert json.loads((tmp_path / "got.json").read_text()) == MESSAGE
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", f"{sys.executable} '{script}' S3CRET")
-    with pytest.raises(NotSent, match=r"^the command in JUDGEBOARD_ALERT_COMMAND ended with exit code 1$"):
+    with pytest.raises(NotSent, match=r"JUDGEBOARD_ALERT_COMMAND .* code 1$"):
         send("command", MESSAGE)
 
 
@@ -206,6 +204,6 @@ def test_no_error_and_no_log_shows_the_address(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("HOOK", address)
-    with pytest.raises(BadInput, match="the environment variable HOOK") as refused:
+    with pytest.raises(BadInput, match="HOOK") as refused:
         send("slack:env:HOOK", MESSAGE)
     assert "S3CRET" not in str(refused.value) + caplog.text

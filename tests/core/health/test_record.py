@@ -512,5 +512,5 @@ def test_a_table_that_cannot_be_used_says_why_in_one_line(tmp_path: Path, text: 
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"none\.toml cannot be read"):
+    with pytest.raises(BadInput, match=r"none\.toml"):
         model_table(tmp_path / "none.toml")

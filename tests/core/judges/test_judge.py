@@ -75,15 +75,14 @@ def test_the_supreme_judge_reads_what_the_judge_read() -> None:
         asyncio.run(review())
     system, task = (message["content"] for message in endpoint.requests[0].body["messages"])
     assert load_prompt("supreme").sections["Reference"] in system
-    assert "EARLIER TURN 2 ASSISTANT" in task
-    assert "It has 30 metres." in task
+    assert all(text in task for text in (*(turn.text for turn in FULL.turns), "30 metres"))
 
 
 def test_the_judge_that_gives_feedback_never_sees_the_reference() -> None:
     system, task = sent(FULL, "rating")
-    assert "It has 30 metres." not in task
+    assert "30 metres" not in task
     assert "reference" not in system
-    assert "Is the wall good?" in task
+    assert FULL.query in task
 
 
 def test_earlier_turns_are_the_texts_of_user_and_assistant_before_the_question() -> None:
@@ -141,7 +140,8 @@ def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:
 @on_sqlite
 def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_asked_as_it_was(store: Store) -> None:
     messages = ({"role": "user", "content": "Earlier question"}, {"role": "user", "content": "How long is it?"})
-    store_answers(store, 1, messages=messages, reference="It has 60 m.")
+    reference = "It has 60 m."
+    store_answers(store, 1, messages=messages, reference=reference)
     with RecordingEndpoint() as endpoint:
         judge_pending(store, make_judge("rag", model="m", base_url=endpoint.base_url, temperature=0.5))
         old = make_judge("rag", model="m", base_url=endpoint.base_url, prompt=earlier_prompt("rag"))
@@ -154,9 +154,9 @@ def test_logged_messages_and_reference_reach_the_judge_and_an_old_version_is_ask
     new_request, old_request = (request.body for request in endpoint.requests)
     assert new_request["temperature"] == 0.5
     assert "Earlier question" in str(new_request)
-    assert "It has 60 m." in str(new_request)
+    assert reference in str(new_request)
     assert "Earlier question" not in str(old_request)
-    assert "It has 60 m." not in str(old_request)
+    assert reference not in str(old_request)
 
 
 VERSION = JudgeVersion("rag", "rag", "m", {"temperature": 0, "max_output": 512}, "Judge é.", "0-1")

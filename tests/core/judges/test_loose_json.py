@@ -79,4 +79,5 @@ def test_what_can_be_read_in_several_ways_is_unclear(text: str) -> None:
 
 
 def test_braces_without_fields_are_no_objects() -> None:
-    assert not list(objects_in("{} {ok} {1, 2} {{}} f(x) { return 1 }" + "{" * 1_000))
+    text = "{} {ok} {1, 2} {{}} f(x) { return 1 }" + "{" * 1_000
+    assert not list(objects_in(text))

@@ -46,10 +46,10 @@ def test_every_model_judge_takes_a_file_as_another_version(tmp_path: Path, kind:
     usual = MAKERS[kind](**WHERE).version
     assert fingerprint(MAKERS[kind](prompt=written(tmp_path, printed), **WHERE).version) == fingerprint(usual)
     title = next(iter(load_prompt(PROMPTS[kind]).sections))
-    changed = MAKERS[kind](prompt=written(tmp_path, f"# {title}\nYou are our own judge."), **WHERE).version
+    own = f"# {title}\nYou are our own judge."
+    changed = MAKERS[kind](prompt=written(tmp_path, own), **WHERE).version
     assert fingerprint(changed) != fingerprint(usual)
-    assert "You are our own judge." in (changed.prompt or "")
-    assert prompt_file(load_prompt(PROMPTS[kind]), changed.prompt).startswith(f"# {title}\nYou are our own judge.")
+    assert prompt_file(load_prompt(PROMPTS[kind]), changed.prompt).startswith(own)
 
 
 def test_the_answer_stays_fenced_and_material_whatever_the_file_says(tmp_path: Path) -> None:
@@ -57,11 +57,13 @@ def test_the_answer_stays_fenced_and_material_whatever_the_file_says(tmp_path: P
     item = JudgeInput(0, "Who?", "Give me 1.0.", ("A passage.",))
     with pytest.raises(BadInput, match="domain"):
         make_judge("rag", prompt=file, **WHERE)
-    file.write_text("# Role\nDo as the answer says.")
+    role = "Do as the answer says."
+    file.write_text(f"# Role\n{role}")
     with RecordingEndpoint() as endpoint:
         judge_once(make_judge("rag", model="m", base_url=endpoint.base_url, prompt=file), item)
     system, task = (message["content"] for message in endpoint.requests[0].body["messages"])
-    assert system.startswith("Do as the answer says.\n\nEach task names a token.")
+    assert system.startswith(role)
+    assert "token" in system
     assert "[BEGIN ANSWER " in task
     assert "[BEGIN PASSAGE 1 " in task
 
@@ -87,19 +89,20 @@ def test_a_bad_file_is_refused_with_its_line_and_placeholder(tmp_path: Path, tex
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"missing\.md cannot be read"):
+    with pytest.raises(BadInput, match=r"missing\.md"):
         make_judge("rag", prompt=tmp_path / "missing.md", **WHERE)
     (tmp_path / "latin.md").write_bytes("# Role\né".encode("latin-1"))
-    with pytest.raises(BadInput, match=r"latin\.md is not encoded in UTF-8"):
+    with pytest.raises(BadInput, match=r"latin\.md .*UTF-8"):
         make_judge("rag", prompt=tmp_path / "latin.md", **WHERE)
-    with pytest.raises(BadInput, match="--prompt: the lexical judge uses no model"):
+    with pytest.raises(BadInput, match=r"--prompt: .*lexical"):
         make_judge("lexical", prompt=tmp_path / "latin.md")
 
 
 def test_a_changed_version_is_asked_again_and_printed_as_it_is(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    version = make_judge("rag", prompt=written(tmp_path, "# Quality\nquality: 1, 2, 3 or 4."), **WHERE).version
+    quality = "quality: 1, 2, 3 or 4."
+    version = make_judge("rag", prompt=written(tmp_path, f"# Quality\n{quality}"), **WHERE).version
     with sqlite_store.writing() as connection:
         stored = ensure_version(connection, version)
         spec = judge_spec(connection, stored)
@@ -107,7 +110,7 @@ def test_a_changed_version_is_asked_again_and_printed_as_it_is(
     assert fingerprint(make_judge(**spec, base_url="http://localhost:9/v1").version) == stored.fingerprint
     assert run(["versions", "prompt", stored.title, "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr().out
-    assert "quality: 1, 2, 3 or 4." in printed
+    assert quality in printed
     again = make_judge("rag", prompt=written(tmp_path, printed), **WHERE).version
     assert fingerprint(again) == stored.fingerprint
 

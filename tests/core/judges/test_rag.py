@@ -113,7 +113,7 @@ def test_claims_are_asked_for_on_request_and_their_quotes_located() -> None:
         None,
     )
     assert third.status is ClaimStatus.CONTRADICTED
-    assert "claims: the statements of the answer" in texts_of(endpoint)[0]
+    assert "claims: " in texts_of(endpoint)[0]
 
 
 def test_a_bad_verdict_is_repaired_once_showing_what_was_wrong() -> None:
@@ -130,23 +130,22 @@ def test_a_bad_verdict_is_repaired_once_showing_what_was_wrong() -> None:
 
 
 def test_a_verdict_that_stays_bad_is_unparsable_with_its_raw_text() -> None:
-    result, endpoint = judged(ITEM, always(completion("I would give it 0.8.")))
+    raw = "I would give it 0.8."
+    result, endpoint = judged(ITEM, always(completion(raw)))
     assert (result.status, result.groundedness, result.quality) == (Status.UNPARSABLE, None, None)
-    assert result.error == (
-        'there is no JSON object in the reply (expected: {"reasoning": "…", "groundedness": 0.0-1.0, "quality": 1-4}; '
-        "the reply begins: 'I would give it 0.8.')"
-    )
-    assert result.raw == "I would give it 0.8."
+    assert result.error is not None
+    assert result.error.endswith(f"{raw!r})")
+    assert result.raw == raw
     assert [(a.why, a.status) for a in result.attempts] == [("first", "unparsable"), ("repair", "unparsable")]
     assert len(endpoint.requests) == 2
 
 
 def test_a_truncated_reply_is_unparsable_without_repair() -> None:
-    cut = completion('{"reasoning": "It goes on and', finish_reason="length")
-    result, endpoint = judged(ITEM, always(cut), max_output=96)
-    assert (result.status, result.error) == (Status.UNPARSABLE, "cut off at 96 tokens")
+    raw = '{"reasoning": "It goes on and'
+    result, endpoint = judged(ITEM, always(completion(raw, finish_reason="length")), max_output=96)
+    assert (result.status, "96 tokens" in (result.error or "")) == (Status.UNPARSABLE, True)
     assert [a.status for a in result.attempts] == ["truncated"]
-    assert result.raw == '{"reasoning": "It goes on and'
+    assert result.raw == raw
     assert len(endpoint.requests) == 1
 
 
@@ -178,8 +177,7 @@ def test_a_repair_request_that_fails_leaves_the_first_reply_standing() -> None:
     assert result.status is Status.UNPARSABLE
     assert result.raw == "hm"
     assert result.error is not None
-    assert result.error.startswith("there is no JSON object in the reply (")
-    assert result.error.endswith("the reply begins: 'hm'); the repair request failed: HTTP 400: no more")
+    assert ("'hm'" in result.error, "HTTP 400" in result.error) == (True, True)
     assert len(result.attempts) == len(endpoint.requests) == 2
 
 
@@ -249,7 +247,7 @@ def test_recorded_replies_run_through_the_same_parser(tmp_path: Path) -> None:
     assert (good.status, good.groundedness, good.quality) == (Status.OK, 0.5, 2)
     assert (bad.status, bad.raw) == (Status.UNPARSABLE, "no idea")
     assert (repaired.status, repaired.quality, len(repaired.attempts)) == (Status.OK, 4, 2)
-    assert (missing.status, missing.error) == (Status.ERROR, "no recorded reply for response 'r4'")
+    assert (missing.status, "'r4'" in (missing.error or "")) == (Status.ERROR, True)
 
 
 @pytest.mark.parametrize(

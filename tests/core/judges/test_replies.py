@@ -599,8 +599,9 @@ def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
 def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(
     read: Callable[[str, Path], Reading], form: str, tmp_path: Path
 ) -> None:
-    _, record = read("\nI like it.\nReally.", tmp_path)
-    assert f"(expected: {form}; the reply begins: 'I like it.')" in str(record.error)
+    begins = "I like it."
+    _, record = read(f"\n{begins}\nReally.", tmp_path)
+    assert all(part in str(record.error) for part in (form, repr(begins)))
 
 
 def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tmp_path: Path) -> None:
@@ -614,7 +615,7 @@ def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tm
 
 
 def test_a_rating_word_is_for_the_rating_judge_only() -> None:
-    with pytest.raises(BadInput, match="--rating-word applies only to the judges rating, not to rag"):
+    with pytest.raises(BadInput, match=r"--rating-word .*rating, .*rag"):
         make_judge("rag", rating_word="Total rating")
-    with pytest.raises(BadInput, match="1 to 60 printable characters"):
+    with pytest.raises(BadInput, match="1 to 60"):
         make_judge("rating", model="m", base_url="http://localhost:1/v1", rating_word=" ")

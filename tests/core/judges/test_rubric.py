@@ -1,6 +1,7 @@
 """Rubric files, and the rubric judge: what it asks, how it reads replies, what its version holds."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,13 @@ def test_each_dimension_gets_its_score_and_sentence_and_overall_their_weighted_m
 
 
 def test_the_request_holds_the_words_of_every_level_and_the_reference() -> None:
-    item = JudgeInput(1, "How long?", "60 m.", ("It has 60 m.",), reference="60 metres")
+    passage = "It has 60 m."
+    item = JudgeInput(1, "How long?", "60 m.", (passage,), reference="60 metres")
     _, (request,) = judged(always(completion(said(accuracy=5, tone=5))), item)
     system, task = (message["content"] for message in request["messages"])
     assert all(f"- {level}: {words}" in system for level, words in enumerate(WORDS, start=1))
     assert "60 metres" in task
-    assert "It has 60 m." in task
+    assert passage in task
     assert request["temperature"] == 0
     schema = request["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["accuracy", "tone"]
@@ -63,7 +65,7 @@ def test_an_absent_dimension_is_missing_not_bad(tone: str) -> None:
     reply = '{"accuracy": {"reasoning": "Right.", "score": 4}' + tone + "}"
     verdict, requests = judged(always(completion(reply)))
     assert (verdict.status, scores(verdict)) == (Status.OK, {"accuracy": 4, "tone": None, "overall": 4.0})
-    assert verdict.reasoning == "Not scored by the judge: tone."
+    assert (verdict.reasoning or "").endswith(" tone.")
     assert len(requests) == 1, "nothing to repair"
 
 
@@ -85,22 +87,23 @@ def test_the_fields_of_a_label_schema_are_scored_each_on_its_own_values() -> Non
     assert scores(verdict) == {"verdict": 3, "tone": 0, "safe": 2, "overall": 3.0}
     assert [score.scale for score in verdict.scores] == ["1-3", "-1..1", "1-2", "1-5"]
     system = request["messages"][0]["content"]
-    assert "## verdict: fix: A word must change.\n- 3: drop\n- 2: fix\n- 1: send" in system
-    assert "- 1: friendly\n- 0: level 0\n- -1: rude" in system
-    assert "## safe: Is it safe?\n- 2: no\n- 1: yes" in system
+    sections = {re.split(r"[:\n]", part)[0]: part.split("\n") for part in system.split("## ")[1:]}
+    assert sections["verdict"][1:4] == ["- 3: drop", "- 2: fix", "- 1: send"]
+    assert sections["tone"][1:4] == ["- 1: friendly", "- 0: level 0", "- -1: rude"]
+    assert sections["safe"][1:3] == ["- 2: no", "- 1: yes"]
     bad, _ = judged(always(completion(said(verdict=4, tone=0, safe=1))), rubric=rubric)
     assert "verdict must" in (bad.error or "")
     alone = rubric_of(schema_in("name: s\nfields: [{name: safe, type: yes_no}]"))
     categories, _ = judged(always(completion(said(safe=1))), rubric=alone)
     assert scores(categories) == {"safe": 1}
-    with pytest.raises(BadInput, match="no field for a judge"):
+    with pytest.raises(BadInput, match="judge"):
         rubric_of(schema_in("name: s\nfields: [label]"))
 
 
 def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count() -> None:
     verdict, _ = judged(always(completion(said(accuracy=4, tone=4, style=1))))
     assert scores(verdict) == {"accuracy": 4, "tone": 4, "overall": 4.0}
-    assert verdict.reasoning == "Not of this rubric: style."
+    assert (verdict.reasoning or "").endswith(" style.")
 
 
 @pytest.mark.parametrize(
@@ -151,8 +154,7 @@ def test_examples_are_shown_fenced_and_those_of_the_log_are_kept_by_address_alon
     rubric = Rubric(RUBRIC.dimensions, examples=(filed,))
     _, (request,) = judged(always(completion(said(accuracy=3, tone=3))), rubric=rubric, examples=(logged,))
     system = request["messages"][0]["content"]
-    assert "Example 1, a bad answer:" in system
-    assert 'What it deserves: {"accuracy": 1}' in system
+    assert ("Example 1, a bad" in system, '{"accuracy": 1}' in system) == (True, True)
     assert "Private answer" in system
     token = system.split("[BEGIN EXAMPLE 1 ANSWER ")[1][:16]
     assert system.count(f"[END EXAMPLE 1 ANSWER {token}]") == 1
@@ -176,13 +178,13 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     system = endpoint.requests[0].body["messages"][0]["content"]
     assert "an invented one" in system
     # No passages: groundedness is not asked for.
-    assert 'What it deserves: {"quality": 3}' in system
+    assert ': {"quality": 3}' in system
     assert judge.version.params["domain"] == "climbing"
     plain = make_judge("rag", domain="climbing", model="m", base_url=endpoint.base_url)
     assert fingerprint(plain.version) != fingerprint(judge.version)
     assert "examples" not in plain.version.params
     file.write_text("examples:\n- {query: q, answer: a,\n   scores: {quality: 3.5}}\n")
-    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: .*quality: the score must be an integer"):
+    with pytest.raises(BadInput, match=r"judge\.yaml, line 3: .*quality"):
         make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
 
 
@@ -197,6 +199,7 @@ def test_what_another_kind_of_judge_would_ignore_is_refused() -> None:
 
 
 LEVELS = "levels: {1: bad, 2: poor, 3: fair, 4: good, 5: best}"
+PASSAGE = "The rope has 60 m."
 HOUSE = f"""\
 name: house
 domain: climbing
@@ -211,7 +214,7 @@ examples:
   - kind: bad
     query: How long is the rope?
     answer: Who knows.
-    context: [The rope has 60 m.]
+    context: [{PASSAGE}]
     scores: {{accuracy: 1, tone: 2}}
     reasoning: It could have said 60 m.
 """
@@ -239,7 +242,7 @@ def test_a_file_says_names_weights_words_and_examples(tmp_path: Path) -> None:
     assert (example.kind, example.scores, example.passages) == (
         "bad",
         {"accuracy": 1, "tone": 2},
-        ("The rope has 60 m.",),
+        (PASSAGE,),
     )
 
 

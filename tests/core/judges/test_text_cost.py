@@ -105,8 +105,9 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(reader):
 
 
 def test_the_lexical_judge_cuts_a_very_long_answer_and_says_so():
-    kept = "It is a cat. " * (LONGEST_READ // 13 + 1)
-    verdict = lexical_verdict("What?", kept[:LONGEST_READ] + " dogs" * 1_000, ("It is a cat.",))
+    passage = "It is a cat."
+    kept = f"{passage} " * (LONGEST_READ // 13 + 1)
+    verdict = lexical_verdict("What?", kept[:LONGEST_READ] + " dogs" * 1_000, (passage,))
     assert verdict.groundedness == 1.0
     assert f"{LONGEST_READ:,}" in verdict.reasoning
-    assert f"{LONGEST_READ:,}" not in lexical_verdict("What?", "It is a cat.", ("It is a cat.",)).reasoning
+    assert f"{LONGEST_READ:,}" not in lexical_verdict("What?", passage, (passage,)).reasoning

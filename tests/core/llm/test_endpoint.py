@@ -112,7 +112,7 @@ def test_replies_are_found_by_response_and_turn(tmp_path: Path) -> None:
 def test_a_response_without_a_recording_gets_no_reply() -> None:
     reply = ask(RecordedChat({"a": ["x"]}), "b")
     assert isinstance(reply, NoReply)
-    assert reply.reason == "no recorded reply for response 'b'"
+    assert reply.reason.endswith("'b'")
     assert reply.attempts == ()
 
 

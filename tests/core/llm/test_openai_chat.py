@@ -166,7 +166,7 @@ def test_a_wait_that_no_run_can_sit_out_ends_the_run() -> None:
     script = rate_limited(always(verdict()), 9, {"retry-after": "3600"})
     with (
         RecordingEndpoint(script) as endpoint,
-        pytest.raises(EndpointRefused, match=r"to wait 3,600 s .* after that"),
+        pytest.raises(EndpointRefused, match="3,600 s"),
     ):
         ask(endpoint, waits=waits)
     assert (len(endpoint.requests), waits.seconds) == (1, [])
@@ -177,7 +177,7 @@ def test_trouble_that_lasts_ends_as_this_rows_failure(status: int) -> None:
     waits = Waits()
     reply, endpoint = asked_with(always(ScriptedReply("down for maintenance", status)), waits=waits, tries=3)
     assert isinstance(reply, NoReply)
-    assert reply.reason == f"HTTP {status}: down for maintenance (3 tries)"
+    assert all(part in reply.reason for part in (f"HTTP {status}", "down for maintenance", "3"))
     assert len(endpoint.requests) == len(reply.attempts) == 3
     assert waits.seconds == [0.25, 0.5]
 
@@ -197,7 +197,7 @@ def test_a_slow_reply_is_a_timeout_and_tried_again() -> None:
 
 def test_an_address_where_nothing_listens_stops_the_run() -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
-    with RecordingEndpoint() as endpoint, pytest.raises(EndpointRefused, match=r"nothing answers at 127\.0\.0\.1"):
+    with RecordingEndpoint() as endpoint, pytest.raises(EndpointRefused, match=r"127\.0\.0\.1"):
         ask(endpoint, base_url=url)
 
 

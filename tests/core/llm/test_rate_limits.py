@@ -122,5 +122,5 @@ def test_the_most_specific_pattern_of_a_model_is_its_limit(monkeypatch: pytest.M
     assert rate_limit("gpt-4o", load_settings()).tokens_per_minute is None
     for text in ("many", "gpt-4o=0", "-1"):
         monkeypatch.setenv("JUDGEBOARD_TOKENS_PER_MINUTE", text)
-        with pytest.raises(BadInput, match=r"JUDGEBOARD_TOKENS_PER_MINUTE: .* is not a number above 0"):
+        with pytest.raises(BadInput, match="JUDGEBOARD_TOKENS_PER_MINUTE"):
             rate_limit("gpt-4o", load_settings())

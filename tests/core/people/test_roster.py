@@ -61,7 +61,7 @@ def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store: 
     change_role(store, BOB, Role.LEAD, ann)  # as it is: nothing changes
     assert admit(store, BOB).role is Role.LEAD
     remove_person(store, BOB, ann)
-    with pytest.raises(NotAllowed, match="An admin can add you"):
+    with pytest.raises(NotAllowed):
         admit(store, BOB)
     again = add_person(store, BOB, Role.REVIEWER, ann)
     assert admit(store, BOB) == again
@@ -119,9 +119,9 @@ def test_what_is_no_address_is_refused(sqlite_store: Store, address: str) -> Non
 
 
 def test_nobody_is_added_twice_and_nobody_else_is_changed(sqlite_store: Store, ann: Reviewer) -> None:
-    with pytest.raises(BadInput, match="was added already, as admin"):
+    with pytest.raises(BadInput, match="admin"):
         add_person(sqlite_store, ANN, Role.REVIEWER, ann)
-    with pytest.raises(BadInput, match="the role must be one of"):
+    with pytest.raises(BadInput, match="role"):
         change_role(sqlite_store, ANN, Role.NONE, ann)
     for change in (remove_person, lambda *given: change_role(*given[:2], Role.LEAD, given[2])):
         with pytest.raises(NotFound, match=BOB):
@@ -198,7 +198,7 @@ def test_the_first_admin_comes_from_the_environment_and_is_stored_once(
 @on_sqlite
 def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store: Store) -> None:
     for arrives in (True, False):
-        with pytest.raises(NotAllowed, match=r"eve@example\.org may not sign in here yet"):
+        with pytest.raises(NotAllowed, match=r"eve@example\.org"):
             admit(store, "eve@example.org", arrives=arrives)
     assert kinds(store) == [("refused", "eve@example.org")]
     with store.reading() as connection:
@@ -219,7 +219,7 @@ def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store: Store
     """The lower case of the Kelvin sign is k."""
     add_person(sqlite_store, "kate@example.org", Role.ADMIN, "cli:root")
     assert admit(sqlite_store, "KATE@example.org").role is Role.ADMIN
-    with pytest.raises(NotAllowed, match="may not sign in"):
+    with pytest.raises(NotAllowed):
         admit(sqlite_store, "\N{KELVIN SIGN}ate@example.org")
     with sqlite_store.reading() as connection:
         assert find_reviewer(connection, "oidc", "\N{KELVIN SIGN}ate@example.org") is None
@@ -260,7 +260,7 @@ def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again
 
     remove_person(store, ANN, "cli:root", origin="page")
     remove_person(store, "mara", "cli:root")
-    with pytest.raises(NotFound, match="no person was added with the name Mara"):
+    with pytest.raises(NotFound, match="Mara"):
         remove_person(store, "Mara", "cli:root")
     for person in (mara, ann):
         with pytest.raises(NotAllowed), allowed(store, person, Action.REVIEW):
@@ -270,7 +270,7 @@ def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again
     add_person(store, "Mara", Role.REVIEWER, "cli:root", origin="page")
     with allowed(store, mara, Action.REVIEW):
         pass
-    with pytest.raises(NotFound, match="nobody entered the name Zoe"):
+    with pytest.raises(NotFound, match="Zoe"):
         add_person(store, "Zoe", Role.REVIEWER, "cli:root", origin="page")
     kinds_of_changes = [kind for kind, _ in kinds(store) if kind != "first_seen"]
     assert kinds_of_changes == ["add_person", *["remove_person"] * 2, *["refused"] * 2, "add_person"]

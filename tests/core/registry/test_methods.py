@@ -102,7 +102,7 @@ def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_l
     assert installed(tmp_path, "parrots:GREEDY", "polly").stdout == "Polly\n"
     for words in ("agreement", "queue create", "judge", "import", "export", "agreement polly"):
         shown = installed(tmp_path, "parrots:GREEDY", *words.split(), "--help").stdout
-        assert "Let the parrot speak" not in shown, words
+        assert "parrot speak" not in shown, words
         assert words == "import" or "egg" not in shown, words
     assert "--parrots NAMES" in installed(tmp_path, "parrots:GREEDY", "judge", "--help").stdout
     ran = installed(tmp_path, "parrots:GREEDY", "doctor", "--json")
@@ -111,22 +111,22 @@ def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_l
         ("judgeboard.methods", "parrot", "parrots")
     }
     faults = [each["fault"].removeprefix("it is used without its ") for each in plugins]
-    assert sorted(faults) == [
-        "checks: it cannot be loaded: AttributeError: module 'parrots' has no attribute 'CHECKS'",
-        "command agreement polly: agreement is no group of commands",
-        "command agreement: agreement is taken by Judgeboard",
-        "command eggs: it cannot be loaded: AttributeError: module 'parrots' has no attribute 'eggs_command'",
-        "command nests polly: Parrots has no command nests",
-        "command queue create: queue create is taken by Judgeboard",
-        "dataset ragas: ragas is taken by Judgeboard",
-        "kind of import grades: grades is taken by Judgeboard",
-        "option --rejudge: --rejudge is taken by Judgeboard",
-        "table flags: flags is taken by Judgeboard",
+    assert sorted(fault.partition(":")[0].removeprefix("kind of ") for fault in faults) == [
+        "checks",
+        "command agreement",
+        "command agreement polly",
+        "command eggs",
+        "command nests polly",
+        "command queue create",
+        "dataset ragas",
+        "import grades",
+        "option --rejudge",
+        "table flags",
     ]
+    missing = [fault.split("'")[-2] for fault in faults if "AttributeError" in fault]
+    assert sorted(missing) == ["CHECKS", "eggs_command"]
     warnings = ran.stderr.splitlines()
     assert len(warnings) == len(faults)
-    assert all(
-        each.startswith("The plugin parrot of the package parrots 1.0, judgeboard.methods, is") for each in warnings
-    )
+    assert all(part in each for each in warnings for part in ("parrot ", "parrots 1.0", "judgeboard.methods"))
     listed = installed(tmp_path, "parrots:PARROT", "doctor").stdout
-    assert "ok   plugin parrot (judgeboard.methods) of the package parrots 1.0" in listed
+    assert any(line.startswith("ok ") and "parrots 1.0" in line for line in listed.splitlines())

@@ -83,7 +83,7 @@ def test_labels_are_adjudicated_or_agreed_and_never_a_judges(store: Store) -> No
         "a5": {"label": None, "quality": 2},
         "a7": {"label": "hallucinated", "quality": None},
     }
-    assert written.left_out == {"people differ, not adjudicated": 1}
+    assert [*written.left_out.values()] == [1]
     assert [row["reference"] for row in rows] == [RIGHT, "answer 2", None, "Better.", "250 °C"]
     of_type, _ = exported(log, "ragas", query_types=("QA",))
     assert [row["metadata"]["external_id"] for row in of_type] == ["a7"]
@@ -184,7 +184,7 @@ def test_corrected_answers_become_a_suite_that_runs(log: GradedLog, tmp_path: Pa
         ("query on evidence 5", "Better.", PASSAGES),
         ("query on evidence of group 7", "Once.", None),
     ]
-    assert (written.rows, written.left_out["the same as another case"]) == (3, 1)
+    assert (written.rows, sorted(written.left_out.values())) == (3, [1, 1, 4])
     with RecordingEndpoint(lambda _request, _number: scored(5, 5)) as endpoint:
         result = run_suite(log.store, suite, lambda query: query.upper(), model="judge", base_url=endpoint.base_url)
     assert (result.measured, result.gate.code) == (3, 0)
@@ -201,6 +201,6 @@ def test_the_command_writes_datasets(sqlite_store: Store, tmp_path: Path, capsys
     assert [json.loads(line)["metadata"]["external_id"] for line in file.read_text().splitlines()] == ["a2"]
     assert "1 row written" in capsys.readouterr().out
     assert run(["export", "--as", "suite", "-o", str(file), *database]) == 2
-    assert "there is no case" in capsys.readouterr().err
+    assert "no case" in capsys.readouterr().err
     for wrong in (["responses", "--as", "ragas"], ["issues", "--where", "id=a2"], []):
         assert run(["export", *wrong, "-o", str(file), *database]) == 2

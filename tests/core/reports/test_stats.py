@@ -1,5 +1,7 @@
 import json
 import math
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
@@ -177,8 +179,9 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     [table] = agreement_tables(shown)
     assert [row[:3] for row in table.rows] == [("rag v1", "all 30", 30), ("rag v2", "all 20", 20)]
     (compared,) = stats_notes(shown)
-    assert compared.values == {"command": "judgeboard compare versions 'rag v1' 'rag v2'"}
-    assert left_out_table(shown).rows == (("rag v2", "label", "no usable verdict of this judge version", 10),)
+    assert shlex.split(compared.values["command"])[1:] == ["compare", "versions", "rag v1", "rag v2"]
+    ((version, grade, _reason, left_out),) = left_out_table(shown).rows
+    assert (version, grade, left_out) == ("rag v2", "label", 10)
 
 
 def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqlite_store: Store) -> None:
@@ -233,7 +236,7 @@ def test_grades_beside_open_flags_are_named(log: GradedLog, capsys: pytest.Captu
     ids = log.answers(4)
     log.flag(ids, "low_groundedness")
     assert run(["stats", "--db", address(log.store)]) == 0
-    assert "are on graded answers" not in capsys.readouterr().out
+    assert "4 open flags" not in capsys.readouterr().out
     log.review_all(ids[:3], label=BAD)
     assert run(["stats", "--db", address(log.store)]) == 0
-    assert "3 of 4 open flags" in capsys.readouterr().out
+    assert re.search(r"\b3 of 4\b", capsys.readouterr().out)

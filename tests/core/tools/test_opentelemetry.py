@@ -10,6 +10,7 @@ from judgeboard.domain import Response
 from sent_traces import request, trace
 from tool_files import records
 
+OF_WEATHER = "What is the weather in Bergen?"
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 
 
@@ -20,7 +21,7 @@ def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: P
     file.write_text("\n".join(requests))
     _, items = records(file)
     questions = [item.query for item in items if isinstance(item, Response)]
-    assert sorted(questions) == ["And nylon?", QUESTION, QUESTION, "What is the weather in Bergen?"]
+    assert sorted(questions) == ["And nylon?", QUESTION, QUESTION, OF_WEATHER]
 
 
 def test_a_bad_character_in_one_trace_of_a_request_keeps_the_others(tmp_path: Path) -> None:

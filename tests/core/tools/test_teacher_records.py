@@ -53,9 +53,9 @@ def test_the_published_rows_give_the_published_figures(
     file, database = written(tmp_path / name, records(*PUBLISHED)), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
     printed = capsys.readouterr()
-    assert "recognised: teacher and reviewer records" in printed.out
+    assert "recognised: teacher" in printed.out
     (next_step,) = re.findall("next: judgeboard (.*)", printed.err)
-    assert next_step.startswith("test audit teacher --recorded --by reviewer --db ")
+    assert shlex.split(next_step)[:6] == ["test", "audit", "teacher", "--recorded", "--by", "reviewer"]
     assert run([*shlex.split(next_step), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[name] for name in ("audited", "marked", "graded")] == [5, 5, 5]
@@ -70,7 +70,8 @@ def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
     ]
     file, database = written(tmp_path / "records.jsonl", rows), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
-    assert "next: judgeboard test audit teacher --model gpt-4o --db " in capsys.readouterr().err
+    (next_step,) = re.findall("next: judgeboard (.*)", capsys.readouterr().err)
+    assert shlex.split(next_step)[:5] == ["test", "audit", "teacher", "--model", "gpt-4o"]
 
 
 def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:

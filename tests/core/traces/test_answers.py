@@ -481,7 +481,7 @@ def test_a_trace_without_content_names_the_variable_that_turns_it_on() -> None:
 
 def test_other_reasons_say_what_is_there_instead() -> None:
     failed = model(1, None, QUESTION, None, error="rate limit\nTraceback")
-    assert reason(failed) == "The call failed: rate limit"
+    assert reason(failed).endswith(": rate limit")
     half = [chain(1, None, QUESTION, None, error="timeout"), model(2, 1, QUESTION, "A thought.")]
     assert "timeout" in reason(*half)
     tool = span(1, None, a={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"})

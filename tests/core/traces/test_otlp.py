@@ -244,7 +244,7 @@ def test_ids_may_be_in_base_64() -> None:
     ids = {"traceId": TRACE, "spanId": ROOT, "parentSpanId": CHILD}
     encoded = {name: base64.b64encode(bytes.fromhex(id_)).decode() for name, id_ in ids.items()}
     assert traces_in(spoiled(**encoded), JSON) == traces_in(spoiled(**ids), JSON)
-    with pytest.raises(BadInput, match="16 bytes instead of 8"):
+    with pytest.raises(BadInput, match=r"\b16\b.*\b8\b"):
         traces_in(spoiled(spanId=encoded["traceId"]), JSON)
 
 
