@@ -159,6 +159,13 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         annotator = self._annotator(cells)
         scale = own_scale(cells)
         scores = scores_in(cells, scale, "aspects")
+        # The marks on statements. Ids of judgments are left out: they are those of another database.
+        marks = []
+        for mark in cells.objects("claim_marks") or ():
+            text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))
+            if not isinstance(text, str) or not all(end is None or isinstance(end, int) for end in ends):
+                raise Unusable("claim_marks", "each mark needs a text, and start and end as whole numbers")
+            marks.append(ClaimMark(checked("claim_marks", ClaimStatus, mark.get("status")), text, *ends))
         grade = Grade(
             label=self.labels.read(cells),
             label_implied=_is_true(cells, "label_implied"),
@@ -167,7 +174,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             spans=_spans(cells),
             **_texts(cells, GRADE_TEXTS),
             modes=_modes(cells),
-            claim_marks=_claim_marks(cells),
+            claim_marks=tuple(marks),
             why_differs=cells.choice("why_differs", WhyDiffers),
             in_suite=_is_true(cells, "in_suite"),
         )
@@ -369,17 +376,6 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
         rules=tuple(map(str, rules)),
         still_open=frozenset(str(flag["rule"]) for flag in flags if flag.get("state") == FlagState.OPEN),
     )
-
-
-def _claim_marks(cells: Cells) -> tuple[ClaimMark, ...]:
-    """Return the marks on statements. Ids of judgments are left out: they are those of another database."""
-    marks = []
-    for mark in cells.objects("claim_marks") or ():
-        text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))
-        if not isinstance(text, str) or not all(end is None or isinstance(end, int) for end in ends):
-            raise Unusable("claim_marks", "each mark needs a text, and start and end as whole numbers")
-        marks.append(ClaimMark(checked("claim_marks", ClaimStatus, mark.get("status")), text, *ends))
-    return tuple(marks)
 
 
 def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]) -> dict[int, int]:

@@ -14,7 +14,6 @@ from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
     Decision,
-    DimensionScore,
     Grade,
     Preference,
 )
@@ -81,7 +80,16 @@ def checked_grade(
         return replace(grade, **texts)
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
-    _check_scores(grade.scores, schema=schema)
+    scores = grade.scores
+    if len({score.dimension for score in scores}) < len(scores):
+        raise BadInput("a dimension is scored twice")
+    for score in scores:
+        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
+            raise BadInput(f"the name of a dimension must have 1 to {LONGEST_KEY} characters")
+        if schema:
+            continue
+        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
+            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
     check_modes(connection, grade.modes)
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
     if grade.texts or any(texts.values()):
@@ -239,18 +247,6 @@ def _inside(what: str, start: Any, end: Any, answer: str) -> tuple[int, int]:
             f"the start and end of a {what} must lie inside the answer ({len(answer)} characters), not {start} to {end}"
         )
     return start, end
-
-
-def _check_scores(scores: tuple[DimensionScore, ...], *, schema: bool) -> None:
-    if len({score.dimension for score in scores}) < len(scores):
-        raise BadInput("a dimension is scored twice")
-    for score in scores:
-        if not score.dimension.strip() or len(score.dimension) > LONGEST_KEY or unstorable(score.dimension):
-            raise BadInput(f"the name of a dimension must have 1 to {LONGEST_KEY} characters")
-        if schema:
-            continue
-        if score.scale != SCALE or isinstance(score.value, bool) or score.value not in LEVELS:
-            raise BadInput(f"{score.dimension}: a rubric's score is an integer from 1 to 5, not {score.value!r}")
 
 
 def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:

@@ -81,12 +81,26 @@ def restore(url: URL, file: Path) -> Restored:
             part.chmod(path.stat().st_mode & 0o777)  # a database that is shared stays shared
             kept = path.with_name(f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
             with _used_by_nobody_else(path):
-                _exchange(path, part, kept)
+                # Keep the database under another name, and put the new file in its place in one step.
+                for end in BESIDE:  # a log that is left, of a damaged database, must not be applied to the new one
+                    with suppress(FileNotFoundError):
+                        path.with_name(f"{path.name}{end}").rename(kept.with_name(f"{kept.name}{end}"))
+                try:
+                    os.link(path, kept)
+                except OSError:  # not every file system has links
+                    path.rename(kept)
+                part.replace(path)
     except OSError as error:
         raise BadInput(f"cannot restore {path}: {error.strerror or error}; it is unchanged") from error
     finally:
         part.unlink(missing_ok=True)
-    _sync(path.parent)
+    # Write the names of a folder to the disk, where the system can.
+    with suppress(OSError):
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     return Restored(revision, kept)
 
 
@@ -156,25 +170,3 @@ def _used_by_nobody_else(path: Path) -> Iterator[None]:
                     f"another process uses {path}: stop the servers and workers on it, then restore again"
                 ) from error
         yield
-
-
-def _exchange(path: Path, part: Path, kept: Path) -> None:
-    """Keep the database under another name, and put the new file in its place in one step."""
-    for end in BESIDE:  # a log that is left, of a damaged database, must not be applied to the new one
-        with suppress(FileNotFoundError):
-            path.with_name(f"{path.name}{end}").rename(kept.with_name(f"{kept.name}{end}"))
-    try:
-        os.link(path, kept)
-    except OSError:  # not every file system has links
-        path.rename(kept)
-    part.replace(path)
-
-
-def _sync(folder: Path) -> None:
-    """Write the names of a folder to the disk, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -108,10 +108,6 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
             where, narrow = replace(where, **without, response_ids=tuple(wanted)), True
     if order.value is LOWEST.value:
         return _by_score(connection, where, order, narrow=narrow)
-    return _of_answers(connection, where, order, narrow=narrow)
-
-
-def _of_answers(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
     by_time = order.value is NEWEST.value
     own = text_conditions(where, _LISTED) + day_conditions(where, RESPONSE.c.asked_day)
     if where.day_from is not None or where.day_to is not None:

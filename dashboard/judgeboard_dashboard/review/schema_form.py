@@ -218,7 +218,24 @@ def schema_fields(fields: SchemaActions) -> None:
                 if field.type in TYPED:
                     _typed_field(draft, field)
                 else:
-                    _buttons(fields, field, at=at)
+                    chosen = fields.draft.values.get(field.name)
+                    options = {option.value: option for option in field.options}
+                    digits = {value: digit for digit, value in fields.digits(field).items()} if at else {}
+                    with st.container(horizontal=True, gap="xxsmall"):
+                        for number, value in enumerate(fields.choices(field)):
+                            option = options.get(value)
+                            own_key, digit = None if option is None else option.key, digits.get(value)
+                            label, tip = _words(field, value, chosen)
+                            key_button(
+                                as_label(label),
+                                partial(fields.choose, field, value),
+                                key=f"field_{field.name}_{number}",
+                                shortcut=own_key or digit,
+                                by_key=partial(fields.pick, digit) if digit and not own_key else None,
+                                chosen=_is_chosen(field, value, chosen),
+                                tip=as_label(tip or (option and option.help) or "") or None,
+                                each=True,
+                            )
                 if field.type is FieldType.SPANS:
                     _spans(fields, field)
         if current is not None:
@@ -256,27 +273,6 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.text_area(label, key=key, height=80, label_visibility="collapsed")
     else:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
-
-
-def _buttons(fields: SchemaActions, field: SchemaField, *, at: bool) -> None:
-    chosen = fields.draft.values.get(field.name)
-    options = {option.value: option for option in field.options}
-    digits = {value: digit for digit, value in fields.digits(field).items()} if at else {}
-    with st.container(horizontal=True, gap="xxsmall"):
-        for number, value in enumerate(fields.choices(field)):
-            option = options.get(value)
-            own_key, digit = None if option is None else option.key, digits.get(value)
-            label, tip = _words(field, value, chosen)
-            key_button(
-                as_label(label),
-                partial(fields.choose, field, value),
-                key=f"field_{field.name}_{number}",
-                shortcut=own_key or digit,
-                by_key=partial(fields.pick, digit) if digit and not own_key else None,
-                chosen=_is_chosen(field, value, chosen),
-                tip=as_label(tip or (option and option.help) or "") or None,
-                each=True,
-            )
 
 
 def _words(field: SchemaField, value: Any, chosen: Any) -> tuple[str, str]:

@@ -116,30 +116,30 @@ def _events(item: Item) -> Iterator[Event]:
         state = "" if flag.state == "open" else f" ({flag.state})"
         yield flag.created_at, "Flag", [f"{rule_words(flag.rule)}{state}: {flag.why}"]
     for review in item.reviews:
-        yield review.at, review.reviewer, _review(review)
+        grade = review.grade
+        replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
+        stage = f" ({STAGES[review.stage]})" if review.stage else ""
+        note = f": “{grade.note}”" if grade.note else ""
+        why = tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}") if grade.why_differs else None
+        modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
+        yield (
+            review.at,
+            review.reviewer,
+            [
+                f"{_review_words(review)}{stage}{replaced}{note}",
+                own_fields(review),
+                modes,
+                why,
+                _marks(grade.claim_marks),
+                *(tag("div", capital(f"{name}: "), text) for name, text in grade.labelled_texts.items()),
+            ],
+        )
 
 
 def _opening(words: str, reasoning: str | None) -> Html | str:
     if not reasoning:
         return words
     return tag("details", tag("summary", words), tag("div", beginning(reasoning, MOST_REASONING), cls="jb-lines"))
-
-
-def _review(review: ItemReview) -> list[str | None]:
-    grade = review.grade
-    replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
-    stage = f" ({STAGES[review.stage]})" if review.stage else ""
-    note = f": “{grade.note}”" if grade.note else ""
-    why = tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}") if grade.why_differs else None
-    modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
-    return [
-        f"{_review_words(review)}{stage}{replaced}{note}",
-        own_fields(review),
-        modes,
-        why,
-        _marks(grade.claim_marks),
-        *(tag("div", capital(f"{name}: "), text) for name, text in grade.labelled_texts.items()),
-    ]
 
 
 def own_fields(review: ItemReview) -> Html | None:

@@ -231,7 +231,19 @@ def _passage(
     text = formatted(passage) if as_formatted and not aligned and not spans else None
     if text is None:
         if aligned is not None:
-            text = _with_links(sent, aligned)
+            parts: list[Html] = []
+            behind = 0
+            for start, end, numbers in aligned:
+                if end > len(sent):
+                    break
+                ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
+                back = join(
+                    tag("a", cls="jb-n", href=f"#e{number}", data_n=str(number), aria_label=f"sentence {number}")
+                    for number in numbers
+                )
+                parts += [escaped(sent[behind:start]), tag("mark", ids, sent[start:end], back, cls="jb-m jb-found")]
+                behind = end
+            text = join((*parts, escaped(sent[behind:])))
         elif evidence is not None and len(sent) >= SHORTEST_FOLDED:
             text = _folded(sent, spans, [*evidence, *((span.start, span.end) for span in spans)])
         else:
@@ -251,22 +263,6 @@ def _passage(
         cls="jb-passage",
         id=f"p{number}",
     )
-
-
-def _with_links(sent: str, aligned: Sequence[AlignedSpan]) -> Html:
-    parts: list[Html] = []
-    behind = 0
-    for start, end, numbers in aligned:
-        if end > len(sent):
-            break
-        ids = join(tag("i", id=f"l{number}", cls="jb-goal") for number in numbers)
-        back = join(
-            tag("a", cls="jb-n", href=f"#e{number}", data_n=str(number), aria_label=f"sentence {number}")
-            for number in numbers
-        )
-        parts += [escaped(sent[behind:start]), tag("mark", ids, sent[start:end], back, cls="jb-m jb-found")]
-        behind = end
-    return join((*parts, escaped(sent[behind:])))
 
 
 def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:

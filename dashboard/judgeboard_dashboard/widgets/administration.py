@@ -172,7 +172,24 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     }
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
-    _retiring(chosen, retired.get(chosen.id))
+    fact = retired.get(chosen.id)
+    with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
+        if fact is not None:
+            state = f"{chosen.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
+            show(tag("div", state, cls="jb-cap"))
+        admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
+        st.button(
+            "Restore version" if fact is not None else "Retire version",
+            key="version_retire",
+            type="tertiary",
+            icon=":material/unarchive:" if fact is not None else ":material/archive:",
+            disabled=admin is None,
+            help="A retired version makes no new judgments. Existing ones are kept.",
+            on_click=_change,
+            args=(lambda by: (retire_version if fact is None else restore_version)(store(), chosen.id, by),),
+            wrap=False,
+        )
+    _show_result()
     others = {version.id: version for version in newest_first if version.id != chosen.id}
     other = None
     if others:
@@ -186,26 +203,6 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
             width=260,
         )
     _prompts(chosen if other is None else others[other], chosen)
-
-
-def _retiring(version: StoredVersion, fact: Retired | None) -> None:
-    with st.container(key="versions_retiring", horizontal=True, vertical_alignment="center", gap="small"):
-        if fact is not None:
-            state = f"{version.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
-            show(tag("div", state, cls="jb-cap"))
-        admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
-        st.button(
-            "Restore version" if fact is not None else "Retire version",
-            key="version_retire",
-            type="tertiary",
-            icon=":material/unarchive:" if fact is not None else ":material/archive:",
-            disabled=admin is None,
-            help="A retired version makes no new judgments. Existing ones are kept.",
-            on_click=_change,
-            args=(lambda by: (retire_version if fact is None else restore_version)(store(), version.id, by),),
-            wrap=False,
-        )
-    _show_result()
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:

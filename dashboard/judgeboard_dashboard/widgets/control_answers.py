@@ -12,7 +12,6 @@ from judgeboard.measure.notes import note, paragraph
 from judgeboard.methods.control_answers.checks import control_answers_command, control_kinds
 from judgeboard.methods.control_answers.run import (
     DEFAULT_N,
-    MadeControlAnswers,
     controls_and_originals,
     make_control_answers,
 )
@@ -50,7 +49,11 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
         if st.button("Make control answers", key="controls_add", wrap=False):
             with saving("Not made"):
                 made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
-                confirm("controls", _made_words(made))
+                new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
+                notes = [note("controls_made", new=new, known=known)]
+                if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
+                    notes.append(note("controls_unsuitable", kinds=none))
+                confirm("controls", paragraph(notes))
     confirmation("controls")
     try:
         with reading() as connection:
@@ -66,11 +69,3 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
         label="Judge the control answers",
         command="judgeboard test controls judge --help",
     )
-
-
-def _made_words(made: Sequence[MadeControlAnswers]) -> str:
-    new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
-    notes = [note("controls_made", new=new, known=known)]
-    if none := [rule_words(each.kind) for each in made if not each.made + each.known]:
-        notes.append(note("controls_unsuitable", kinds=none))
-    return paragraph(notes)

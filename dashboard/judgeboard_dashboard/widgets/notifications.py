@@ -131,30 +131,26 @@ def show_alarms() -> None:
         ):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
             if person is not None:
-                _acknowledgement(alarm)
+                key = f"alarm_{alarm.id}_note"
+                with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
+                    st.text_area(
+                        "Note",
+                        key=key,
+                        max_chars=LONGEST_NOTE,
+                        height=80,
+                        help="Cause of the change, or what was done. The detectors of this figure then start anew on "
+                        f"{day_words(alarm.from_day, year=True)}.",
+                    )
+                    st.button(
+                        "Acknowledge alarm",
+                        key=f"alarm_{alarm.id}_save",
+                        type="primary",
+                        on_click=_acknowledge,
+                        args=(alarm, key),
+                        wrap=False,
+                    )
     if not may_acknowledge:
         caption("A lead acknowledges an alarm. Its detectors then start anew.")
-
-
-def _acknowledgement(alarm: Alarm) -> None:
-    key = f"alarm_{alarm.id}_note"
-    with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
-        st.text_area(
-            "Note",
-            key=key,
-            max_chars=LONGEST_NOTE,
-            height=80,
-            help="Cause of the change, or what was done. The detectors of this figure then start anew on "
-            f"{day_words(alarm.from_day, year=True)}.",
-        )
-        st.button(
-            "Acknowledge alarm",
-            key=f"alarm_{alarm.id}_save",
-            type="primary",
-            on_click=_acknowledge,
-            args=(alarm, key),
-            wrap=False,
-        )
 
 
 def _acknowledge(alarm: Alarm, key: str) -> None:

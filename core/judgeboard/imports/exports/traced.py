@@ -6,7 +6,6 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import Any, TypeGuard
 
-from judgeboard.domain import Response
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import Entries, Entry, grade_row, user_feedback, verdict_row
 from judgeboard.imports.fields import fault_in
@@ -143,7 +142,22 @@ def entry_of(trace: Trace) -> Entry:
     taken = answer_of(trace.spans, trace.logs)
     if taken.response is None:
         return Entry(None, reason=trace.reason or taken.reason)
-    answer = _answer_row(taken.response)
+    # A response as a row of `ResponseImport`.
+    response = taken.response
+    row = {
+        "external_id": response.external_id,
+        "query": response.query,
+        "answer": response.answer,
+        "context": None if response.passages is None else list(response.passages),
+        "query_type": response.query_type,
+        "generator_model": response.generator_model,
+        "generator_cost": response.generator_cost,
+        "messages": None if response.messages is None else list(response.messages),
+        "reference": response.reference,
+        "asked_at": None if response.asked_at is None else response.asked_at.isoformat(),
+        "metadata": response.metadata or None,
+    }
+    answer = {name: value for name, value in row.items() if value is not None}
     if trace.metadata:
         answer["metadata"] = trace.metadata | answer.get("metadata", {})
         if answer["query_type"] == _UNSPECIFIED and isinstance(kind := trace.metadata.get("query_type"), str):
@@ -191,24 +205,6 @@ def scored(scores: Iterable[Score]) -> Entry:
         )
     ]
     return Entry(answer, verdicts, grades, of_session=of_session)
-
-
-def _answer_row(response: Response) -> dict[str, Any]:
-    """Return a response as a row of `ResponseImport`."""
-    row = {
-        "external_id": response.external_id,
-        "query": response.query,
-        "answer": response.answer,
-        "context": None if response.passages is None else list(response.passages),
-        "query_type": response.query_type,
-        "generator_model": response.generator_model,
-        "generator_cost": response.generator_cost,
-        "messages": None if response.messages is None else list(response.messages),
-        "reference": response.reference,
-        "asked_at": None if response.asked_at is None else response.asked_at.isoformat(),
-        "metadata": response.metadata or None,
-    }
-    return {name: value for name, value in row.items() if value is not None}
 
 
 def nanoseconds(value: Any) -> int:
