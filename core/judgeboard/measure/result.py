@@ -1,6 +1,6 @@
 """What an estimator returns: rows of figures, which answers they count, caveats and next steps as codes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -100,9 +100,7 @@ class Result:
     @property
     def frame(self) -> "pd.DataFrame":
         """The rows as a DataFrame with the columns of `Row`."""
-        import pandas as pd  # takes two seconds to load
-
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=[each.name for each in fields(Row)])
+        return frame_of(map(asdict, self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values: ``about``, ``headline``, ``rows``, ``caveats`` and ``next``."""
@@ -138,6 +136,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         return to_html(self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)])
+
+
+def frame_of(rows: Iterable[Mapping[str, object]], *first: str) -> "pd.DataFrame":
+    """Return a DataFrame with the columns of `Row`; the columns ``first`` stand before."""
+    import pandas as pd  # takes two seconds to load
+
+    return pd.DataFrame(list(rows), columns=[*first, *(each.name for each in fields(Row))])
 
 
 def _cell(estimate: Estimate | None, column: Column) -> Estimate | float | None:

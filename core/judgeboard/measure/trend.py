@@ -3,10 +3,10 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import Connection
 
@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput
 from judgeboard.measure.changes import Figure, Finding, changes_of
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
-from judgeboard.measure.result import About, Result
+from judgeboard.measure.result import ALL, About, Result, Row, frame_of
 from judgeboard.measure.trend_figures import (
     ALL_ANSWERS,
     MEASURES,
@@ -49,7 +49,10 @@ from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import count_responses
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
-from judgeboard.text import counted
+from judgeboard.text import EPOCH, counted
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 QUERY_TYPE = "query_type"
 SPLITS = {each.name: column for column, each in PARTS.items()}
@@ -217,6 +220,20 @@ class Trend:
         return replace(result, caveats=(*caveats, *result.caveats))
 
     @property
+    def frame(self) -> "DataFrame":
+        """The points as a DataFrame: the ``start`` of each period, and the columns of `Row`."""
+        points = (
+            {"start": EPOCH + timedelta(days=point.start)}
+            | asdict(Row.of(self.name, ALL if panel.group == ALL_ANSWERS else panel.group, point.estimate))
+            for panel in self.panels
+            for point in panel.points
+        )
+        return frame_of(points, "start")
+
+    def _repr_html_(self) -> str:
+        return self.changes._repr_html_()
+
+    @property
     def _missing(self) -> Note:
         if any(panel.without_time for panel in self.panels):
             return note("no_times")
@@ -327,10 +344,10 @@ def _groups_by_value(asked: Asked, by: str) -> Groups:
     if not by.startswith(METADATA):
         raise BadInput(f"a trend is by {', '.join(SPLITS)} or {METADATA_FIELD}, not {by!r}")
     field = metadata_field(metadata_path(by.removeprefix(METADATA)))
-    known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())
+    known = next((each.values for each in metadata_fields(asked.connection) if each.field == field), ())  # noqa: PD011 - no DataFrame
     values, matched = [MISSING], set[tuple[bool, Scalar]]()
     for value in sorted(known, key=lambda value: value.startswith('"')):  # 3 matches number and text, "3" text only
-        of_value = {(isinstance(each, bool), each) for each in metadata_condition(f"{field}={value}").values}
+        of_value = {(isinstance(each, bool), each) for each in metadata_condition(f"{field}={value}").values}  # noqa: PD011
         if not of_value & matched:
             values.append(value)
             matched |= of_value

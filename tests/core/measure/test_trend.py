@@ -97,6 +97,8 @@ def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog,
             assert point.estimate.value == pytest.approx(expected[key][1], abs=1e-9)
         for point in list(points.values())[::3]:
             assert log.opened_by(point.where) == point.estimate.n
+        by_slice = drawn.frame.fillna({"slice": ALL_ANSWERS}).groupby("slice")["n"].sum()
+        assert by_slice.to_dict() == {panel.group: panel.n for panel in drawn.panels}
     of_version = shown(log, period=period, judge=version.id)
     assert of_version.judge == "rag v1"
     assert {point.estimate for panel in of_version.panels for point in panel.points} == {
