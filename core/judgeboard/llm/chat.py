@@ -200,21 +200,17 @@ Replies = Mapping[str, Sequence[str]]
 
 
 class RecordedChat:
-    """Answers with recorded replies. The second reply of a subject answers the repair request.
-
-    ``replies`` come from `read_replies`. ``found_for`` selects the replies for a subject (default: by response id).
-    """
+    """Answers with recorded replies from `read_replies`. The second reply of a subject answers the repair request."""
 
     host: str | None = None
 
-    def __init__(self, replies: Replies, found_for: Callable[[Replies, str], Sequence[str]] | None = None) -> None:
+    def __init__(self, replies: Replies) -> None:
         self._replies = replies
-        self._found_for = found_for
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         """Answer with the reply that was recorded for ``request.subject``."""
-        subject, found_for = request.subject, self._found_for
-        recorded = self._replies.get(subject, ()) if found_for is None else found_for(self._replies, subject)
+        subject = request.subject
+        recorded = self._replies.get(subject, ())
         turn = 1 if request.repair else 0
         if turn >= len(recorded):
             what = "to the repair request" if request.repair else f"for response {request.subject!r}"

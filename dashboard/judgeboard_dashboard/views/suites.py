@@ -47,7 +47,7 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
     failed = next((check for check in case.checks if not check.passed), None)
     if failed is not None:
         return f"check {failed.kind}", shortened(failed.message or "failed")
-    scored = [(dimension.score, name) for name, dimension in case.dimensions.items() if dimension.score is not None]
+    scored = [(each.value, name) for name, each in case.dimensions.items() if each.value is not None]
     if not scored:
         return "", ""
     score, name = min(scored, key=lambda pair: pair[0])

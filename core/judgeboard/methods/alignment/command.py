@@ -123,19 +123,19 @@ def _alignment_lines(result: "Alignment") -> Iterator[str]:
     if result.held_out is not None:
         notes += (*result.held_out.caveats, *result.held_out.next)
         notes.append(note("align_changed", mended=len(result.mended), broken=len(result.broken)))
+        notes.append(note("align_prompt", title=result.held_out.sides[1]))
+        if result.exit_code == 0:
+            notes.append(note("align_accept", judge=result.judge, title=result.held_out.sides[1]))
     if anchors := result.left_out.get("anchors"):
         notes.append(note("align_anchors", n=anchors))
-    if result.differences:
-        notes.append(note("align_reasons", reasons=[f"{reason} {n:,}" for reason, n in result.differences.items()]))
     yield from (each.text for each in notes)
-    yield from (f"{role.replace('_', ' ')}: {counted(n, 'labelled answer')}" for role, n in result.labelled.items())
+    counts = {"Labels": result.labelled, "Reason of people": result.differences}
+    tables = [Table((Column(name), Column("Answers", "count")), tuple(each.items())) for name, each in counts.items()]
     if result.candidates:
         columns = Column("Candidate"), Column("Right on develop", "count"), Column("Refused"), Column("Why")
         rows = [(str(each.number), each.right, each.refused, each.why) for each in result.candidates]
-        yield from ("", *text_lines(Table(columns, ((result.judge, result.right, None, None), *rows))))
+        tables.append(Table(columns, ((result.judge, result.right, None, None), *rows)))
         yield f"cost {money(result.cost_micro)}"
-    if result.held_out is not None:
-        title = result.held_out.sides[1]
-        yield f"To read the prompt: `judgeboard versions prompt '{title}'`"
-        if result.exit_code == 0:
-            yield f"To accept it: `judgeboard align --judge-version '{result.judge}' --accept '{title}'`"
+    for table in tables:
+        if table.rows:
+            yield from ("", *text_lines(table))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from judgeboard.domain import Action, Status
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
@@ -20,6 +20,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.runs import StoredRun, get_run
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables import JUDGMENT, RESPONSE
 
 MOST_RUNS = 20
 
@@ -81,38 +82,48 @@ class AttemptSequence:
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
     """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
     keys = queries.attempts_with(connection, response_id, limit=MOST_RUNS)
-    if not keys:
-        return ()
-    selections = queries.selected_attempts(connection, [key.run_id for key in keys])
-    return tuple(_sequence(connection, key, selections) for key in keys)
+    selections = queries.selected_attempts(connection, [run_id for run_id, *_ in keys]) if keys else []
+    return tuple(_sequence(connection, *key, selections) for key in keys)
 
 
 def _sequence(
-    connection: Connection, key: queries.AttemptsKey, selections: Sequence[queries.SelectedAttempt]
+    connection: Connection, run_id: int, subject: str, method: str, selections: Sequence[queries.SelectedAttempt]
 ) -> AttemptSequence:
-    run = get_run(connection, key.run_id)
-    stored = queries.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
-    last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
-    original = None
-    if last is not None and last.root_response_id is not None:
-        original = queries.read_original(connection, last.root_response_id, last.judgment_before_id)
-    rule = None if key.method == queries.REFLECT else _rule(run)
+    run = get_run(connection, run_id)
+    stored = queries.stored_attempts(connection, run_id, [subject]).get(subject, [])
+    rule = None if method == queries.REFLECT else _rule(run)
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
-    if original is not None:
-        attempts.insert(0, record_of(ShownAttempt, original, number=0, kept=kept == 0))
+    last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
+    if last is not None:
+        attempts = [*_original(connection, last, kept=kept == 0), *attempts]
     # A selection would reveal an attempt that is hidden from this reader.
-    shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
+    shown = {(run_id, subject, attempt.number) for attempt in attempts}
     return AttemptSequence(
         run_id=run.id,
-        subject=key.subject,
-        method=key.method,
+        subject=subject,
+        method=method,
         judge=run.version_title or "",
         at=run.started_at,
         attempts=tuple(attempts),
         passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
         selected=tuple(each for each in selections if (each.run_id, each.subject, each.number) in shown),
     )
+
+
+def _original(connection: Connection, attempt: queries.StoredAttempt, *, kept: bool) -> list[ShownAttempt]:
+    """Return the answer that attempts started from, with its judgment if it is known; nothing if it does not exist."""
+    query = (
+        select(
+            RESPONSE.c.id.label("response_id"),
+            RESPONSE.c.answer,
+            *(JUDGMENT.c[name] for name in ("groundedness", "quality", "reasoning", "cost_micro")),
+        )
+        .select_from(RESPONSE)
+        .outerjoin(JUDGMENT, JUDGMENT.c.id == attempt.judgment_before_id)
+        .where(RESPONSE.c.id == attempt.root_response_id)
+    )
+    return [record_of(ShownAttempt, row, number=0, kept=kept) for row in connection.execute(query)]
 
 
 def _rule(run: StoredRun) -> RefineRule:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -150,27 +150,8 @@ def _attempt(row: Row[Any]) -> StoredAttempt:
     )
 
 
-class AttemptsKey(NamedTuple):
-    """The attempts of one run at one subject."""
-
-    run_id: int
-    subject: str
-    method: str
-
-
-class OriginalAnswer(NamedTuple):
-    """The answer that attempts started from, with its judgment if it is known."""
-
-    response_id: int
-    answer: str | None
-    groundedness: float | None = None
-    quality: int | None = None
-    reasoning: str | None = None
-    cost_micro: int | None = None
-
-
-def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[AttemptsKey]:
-    """Return the attempts that started from this answer or made it, those of the newest run first."""
+def attempts_with(connection: Connection, response_id: int, *, limit: int) -> list[tuple[int, str, str]]:
+    """Return run, subject and method of attempts from this answer, or that made it, those of the newest run first."""
     query = (
         select(REFINEMENT.c.run_id, REFINEMENT.c.subject, REFINEMENT.c.method)
         .where(or_(REFINEMENT.c.root_response_id == response_id, REFINEMENT.c.response_id == response_id))
@@ -178,19 +159,7 @@ def attempts_with(connection: Connection, response_id: int, *, limit: int) -> li
         .order_by(REFINEMENT.c.run_id.desc())
         .limit(limit)
     )
-    return [AttemptsKey(*row) for row in connection.execute(query)]
-
-
-def read_original(connection: Connection, response_id: int, judgment_id: int | None) -> OriginalAnswer | None:
-    """Return the answer that attempts started from, with its judgment; None if it does not exist."""
-    stored = connection.execute(select(RESPONSE.c.answer).where(RESPONSE.c.id == response_id)).one_or_none()
-    if stored is None:
-        return None
-    query = select(*columns_of(OriginalAnswer, JUDGMENT)).where(JUDGMENT.c.id == judgment_id)
-    judgment = connection.execute(query).one_or_none()
-    if judgment is None:
-        return OriginalAnswer(response_id, stored.answer)
-    return record_of(OriginalAnswer, judgment, answer=stored.answer)
+    return [(row.run_id, row.subject, row.method) for row in connection.execute(query)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,15 +292,6 @@ class ReflectSelection:
     run_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReflectCandidate:
-    """An answer to improve; ``judged`` if it is known to be bad, ``new_answer`` is the answer of this run."""
-
-    origin: Origin
-    judged: bool
-    new_answer: str | None = None
-
-
 def unreflected(connection: Connection, selection: ReflectSelection, *, after_id: int | None, limit: int) -> list[int]:
     """Return the next answers that need a call after ``after_id``, ordered by id."""
     query = _waiting(connection, selection, select(RESPONSE.c.id))
@@ -340,14 +300,12 @@ def unreflected(connection: Connection, selection: ReflectSelection, *, after_id
 
 def reflect_candidates(
     connection: Connection, selection: ReflectSelection, response_ids: Collection[int]
-) -> list[ReflectCandidate]:
-    """Return which of these answers need a call."""
+) -> list[tuple[Origin, bool, str | None]]:
+    """Return which of these answers need a call, if each is known to be bad, and the new answer of this run."""
     query = _waiting(connection, selection, select(RESPONSE.c.id, CURRENT.c.judgment_id, _new_answer(selection)))
     rows = connection.execute(query.where(RESPONSE.c.id.in_(response_ids))).all()
     origins = read_origins(connection, [row[0] for row in rows])
-    return [
-        ReflectCandidate(origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins
-    ]
+    return [(origins[id_], judgment is not None, text) for id_, judgment, text in rows if id_ in origins]
 
 
 def count_waiting(connection: Connection, selection: ReflectSelection, *, judged: bool | None = None) -> int:

@@ -3,12 +3,10 @@
 import asyncio
 import hashlib
 import json
-import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from sqlalchemy import Connection
@@ -19,8 +17,7 @@ from judgeboard.judges.judge import JudgeKeywords, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
-from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
-from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.chat import Chat, call, earlier_turns
 from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.methods.refining import queries
 from judgeboard.runs import generation
@@ -190,17 +187,10 @@ class Refined:
     attempts: tuple[Refinement, ...]
 
     @property
-    def judge_cost_micro(self) -> int | None:
-        """Cost of all ratings in millionths; None if any is unknown."""
-        return generation.total_cost(
-            attempt.judging.cost_micro for attempt in self.attempts if attempt.judging is not None
-        )
-
-    @property
     def cost_micro(self) -> int | None:
         """Cost of all answers and ratings in millionths; None if any is unknown."""
-        answering = [attempt.answering.cost_micro for attempt in self.attempts]
-        return generation.total_cost([*answering, self.judge_cost_micro])
+        steps = (step for attempt in self.attempts for step in (attempt.answering, attempt.judging))
+        return generation.total_cost(step.cost_micro for step in steps if step is not None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # the options may contain an API key
@@ -303,41 +293,6 @@ def refine(
     return Refiner(chat, judge, RefineRule(success_rating, max_repeats, keep), options, store)
 
 
-_ATTEMPT_ID = re.compile(r"(?P<prompt_id>.*)~refine-\d+-(?P<number>\d+)", re.DOTALL)
-
-
-def attempt_id(prompt_id: str, run_id: int, number: int) -> str:
-    """Return the external id of an attempt's answer; ``number`` counts from 1."""
-    return f"{prompt_id}~refine-{run_id}-{number}"
-
-
-def attempt_replies(replies: Replies, subject: str) -> Sequence[str]:
-    """Return the recorded replies for an attempt; if there are none, its prompt's line of the same number."""
-    attempt = _ATTEMPT_ID.fullmatch(subject)
-    if subject in replies or attempt is None:
-        return replies.get(subject, ())
-    number = int(attempt["number"])
-    return replies.get(attempt["prompt_id"], ())[number - 1 : number]
-
-
-def recorded_attempts(replies: Path, model: str) -> ModelEndpoint:
-    """Return a model with replies from a file (JSONL of response_id and raw), which has one line for each attempt."""
-    return ModelEndpoint(RecordedChat(read_replies(replies), attempt_replies), model)
-
-
-def with_recorded_ratings(judge: RatingJudge, replies: Path) -> RatingJudge:
-    """Return the same judge version with recorded ratings, as in `recorded_attempts`."""
-    version = judge.version
-    endpoint = recorded_attempts(replies, version.model or "recorded")
-    return RatingJudge(
-        endpoint,
-        name=version.name,
-        max_output=version.params["max_output"],
-        asking=judge.asking,
-        rating_word=judge.rating_word,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
     """The answer of one attempt and its rating; if one of them is None, ``status`` and ``error`` give the reason."""
@@ -416,7 +371,11 @@ class Prompt:
 
     def new_id(self, number: int) -> str:
         """Return the external id of an attempt's answer. It stays the same if this run is continued."""
-        return attempt_id(self.origin.item.external_id, self.run_id, number)
+        return f"{self.origin.item.external_id}~refine-{self.run_id}-{number}"
+
+    def recorded_id(self, number: int) -> str:
+        """Return the id under which the replies of an attempt are recorded."""
+        return f"{self.origin.item.external_id}/{number}"
 
     def response(self, attempt: Refinement) -> Response:
         """Return the response to store for an attempt's answer."""
@@ -461,10 +420,10 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         item = task.origin.item
 
         async def answer(messages: generation.Messages, number: int) -> Replied[str]:
-            return await self.generator.generate(messages, subject=task.new_id(number))
+            return await self.generator.generate(messages, subject=task.recorded_id(number))
 
         async def rate(text: str, number: int) -> Replied[Rating]:
-            return await self.judge.rate(replace(item, answer=text, external_id=task.new_id(number)))
+            return await self.judge.rate(replace(item, answer=text, external_id=task.recorded_id(number)))
 
         async def keep_attempt(attempt: Refinement) -> bool:
             return await keep(Answered(task, attempt, attempt.latest))

@@ -1,7 +1,6 @@
 """The group `refine`: write new answers to questions until a judge accepts them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 _ANSWER = 100
 """Characters of an answer in a line for a terminal."""
+_QUESTIONS = 20
+"""Questions of a run that a terminal shows."""
 
 
 @options.group(
@@ -66,11 +67,12 @@ def refine_command(
     prompts of the file again.
 
     For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files for
-    --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt.
+    --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt and
+    the number of the attempt, for example a7/1.
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
-    from judgeboard.methods.refining.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
+    from judgeboard.methods.refining.refine import RefineRule, refine_pending
     from judgeboard.runs.generation import read_prompts
     from judgeboard.runs.judging import make_judge
 
@@ -80,14 +82,9 @@ def refine_command(
     store = options.open_store(create=prompts is not None)
     asked = asking.at_last_address(store, partial(make_judge, KIND), asking.judge_part(chosen))
     generator = asking.chosen_generator(chosen, asked)
-    answers = chosen["generator_replies"]
-    if answers is not None:
-        generator = replace(generator, endpoint=recorded_attempts(answers, generator.endpoint.model))
     judge = make_judge(KIND, **asked)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
-    if chosen["replies"] is not None:
-        judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
     warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     with asking.run_options(chosen["concurrency"], max_cost) as how:
@@ -99,22 +96,26 @@ def refine_command(
 
 def refine_lines(summary: "RefineSummary") -> Iterator[str]:
     """Yield a run in lines for a terminal."""
+    from judgeboard.formats.output import Column, Table, text_lines
     from judgeboard.measure.notes import note
 
-    account = summary.account
-    if account.run_id is None:
+    if summary.account.run_id is None:
         yield note("nothing_to_refine", judge=summary.judge).text
         return
-    refined = note("refined", prompts=summary.prompts, passed=summary.passed, calls=summary.calls).text
-    yield f"{summary.judge}, run {account.run_id}: {refined} Cost: {account.cost_words}"
-    for item in summary.items[:20]:
-        ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
-        last = item.attempts[-1] if item.attempts else None
-        why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
-        yield f"  {item.id}: {ratings}{'' if item.passed else f'  not passed{why}'}"
-        for number, attempt in enumerate(item.attempts, start=1):
-            answer = "no answer" if attempt.answer is None else shortened(" ".join(attempt.answer.split()), _ANSWER)
-            yield f"    attempt {number}: {answer}"
-    if len(summary.items) > 20:
-        yield "  To list all: --json"
-    yield from asking.stopped_lines(account)
+    yield from asking.account_lines(f"{summary.judge}, run {summary.account.run_id}", summary.account)
+    yield note("refined", prompts=summary.prompts, passed=summary.passed, calls=summary.calls).text
+    rows = (
+        (item.id, number, attempt.rating, shortened(" ".join((attempt.answer or "").split()), _ANSWER), attempt.error)
+        for item in summary.items[:_QUESTIONS]
+        for number, attempt in enumerate(item.attempts, start=1)
+    )
+    columns = (
+        Column("Question"),
+        Column("Attempt", "count"),
+        Column("Rating", "count"),
+        Column("Answer"),
+        Column("Error"),
+    )
+    yield from text_lines(Table(columns, tuple(rows)).without_empty({"Error"}))
+    if len(summary.items) > _QUESTIONS:
+        yield "To list all: --json"

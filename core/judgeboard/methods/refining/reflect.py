@@ -232,10 +232,10 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
         with begun.store.reading() as connection:
             candidates = queries.reflect_candidates(connection, selection, [key.item_id for key in keys])
         return {
-            TaskKey(each.origin.item.response_id): ReflectTask(
-                each.origin, each.judged, begun.run.id, model, selection.rebuild_messages, each.new_answer
+            TaskKey(origin.item.response_id): ReflectTask(
+                origin, judged, begun.run.id, model, selection.rebuild_messages, new_answer
             )
-            for each in candidates
+            for origin, judged, new_answer in candidates
         }
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:

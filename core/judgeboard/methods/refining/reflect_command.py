@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.refining.reflect import ReflectSummary
 
-_ANSWER = 100
-"""Characters of an answer in a line for a terminal."""
-
 
 @options.command(
     "judgeboard refine reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
@@ -88,11 +85,10 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
     from judgeboard.formats.output import Column, Table, text_lines
     from judgeboard.measure.notes import note
 
-    account = summary.account
-    if account.run_id is None:
+    if summary.account.run_id is None:
         yield note("nothing_to_regenerate", judge=summary.judge).text
     else:
-        yield f"{summary.judge}, run {account.run_id}: cost {account.cost_words}"
+        yield from asking.account_lines(f"{summary.judge}, run {summary.account.run_id}", summary.account)
         counts = {
             "eligible": summary.eligible,
             "regenerated": summary.regenerated,
@@ -106,4 +102,3 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
         yield from text_lines(Table((Column("Answers"), Column("Number", "count")), tuple(counts.items())))
     if summary.no_messages:
         yield note("no_logged_messages", n=summary.no_messages).text
-    yield from asking.stopped_lines(account)

@@ -11,6 +11,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import use_named_judge
 from judgeboard.cli.asking import (
+    account_lines,
     asking_options,
     at_last_address,
     model_options,
@@ -22,10 +23,10 @@ from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
-    from judgeboard.methods.suites.results import CaseResult, SuiteResult
+    from judgeboard.methods.suites.results import SuiteResult
 
 
-MOST_FAILURES = 10
+MOST_CASES = 20
 
 
 @options.group(
@@ -181,17 +182,22 @@ def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Pat
 
 
 def _list_runs(name: str | None) -> None:
-    from judgeboard.methods.suites.results import list_results, score_words
+    from judgeboard.formats.output import Column, Columns, Table, text_lines
+    from judgeboard.methods.suites.results import SuiteRun, list_results
 
     runs = list_results(options.seen(options.open_store()), name)
-    lines = [
-        f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
-        f"{'' if run.average_score.value is None else 'average '}{score_words(run.average_score.value)}, "
-        f"{run.measured:,} of {counted(run.total_cases, 'case')} scored ({run.state.value})"
-        for run in runs
-    ]
+    columns: Columns[SuiteRun] = {
+        Column("Run", "integer"): lambda run: run.run,
+        Column("Time", "time"): lambda run: run.at,
+        Column("Suite"): lambda run: run.suite,
+        Column("Candidate"): lambda run: run.candidate,
+        Column("Average", "estimate"): lambda run: run.average_score,
+        Column("Scored", "count"): lambda run: run.measured,
+        Column("Cases", "count"): lambda run: run.total_cases,
+        Column("State"): lambda run: run.state.value,
+    }
     none = "There are no suite runs yet. To run a suite: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
-    options.show({"runs": runs}, lines or [none])
+    options.show({"runs": runs}, text_lines(Table.of(runs, columns)) if runs else [none])
 
 
 def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
@@ -217,32 +223,28 @@ def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[st
 
 def summary_lines(result: "SuiteResult") -> Iterator[str]:
     """Yield a suite run in lines for a terminal."""
-    from judgeboard.methods.suites.results import baseline_notes, findings, score_words
+    from judgeboard.formats.output import Column, Columns, Table, text_lines
+    from judgeboard.methods.suites.results import CaseResult, baseline_notes, findings
 
-    yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
-    counts = f"{counted(result.total_cases, 'case')}, {result.unmeasured:,} without a score"
-    yield f"{counts}; cost {result.account.cost_words}"
-    yield from (f"  {name}: {score_words(mean.value)}" for name, mean in result.dimensions.items())
-    failures, unscored = result.failures, result.without_score
-    for case in failures[:MOST_FAILURES]:
-        yield f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
-    for case in unscored[:MOST_FAILURES]:
-        yield f"no score: {case.case}: {_short(case.reason)}"
-    hidden = len(failures[MOST_FAILURES:]) + len(unscored[MOST_FAILURES:])
-    if hidden:
-        yield f"and {hidden:,} more: --json lists all"
+    head = f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
+    yield from account_lines(head, result.account)
+    means = {"average": result.average_score, **result.dimensions}
+    columns = Column("Score"), Column("Mean", "estimate"), Column("Cases", "count")
+    yield from text_lines(Table(columns, tuple((name, mean, mean.n) for name, mean in means.items())))
+    cases = (*result.failures, *result.without_score)
+    of_cases: Columns[CaseResult] = {
+        Column("Case"): lambda case: case.case,
+        Column("Score", "number"): lambda case: case.score,
+        Column("Question"): lambda case: shortened(" ".join((case.query or "").split())),
+        Column("Why"): lambda case: shortened(" ".join(case.why.split())),
+    }
+    if cases:
+        yield from ("", *text_lines(Table.of(cases[:MOST_CASES], of_cases)))
+    if len(cases) > MOST_CASES:
+        yield "To list all: --json"
     if result.baseline is not None:
         yield from (each.text for each in baseline_notes(result.baseline))
     yield from (each.text for each in (*result.notes, *findings(result)))
-
-
-def _checks(case: "CaseResult") -> str:
-    failed = [f"{check.kind}: {check.message}" for check in case.checks if not check.passed]
-    return f" ({_short('; '.join(failed))})" if failed else ""
-
-
-def _short(text: str | None) -> str:
-    return shortened(" ".join((text or "").split()), 100)
 
 
 @options.command("judgeboard suite cases corrected.yaml", group=suite_command)

@@ -267,7 +267,7 @@ def _compared(
     before: StoredCase, after: StoredCase, weights: Mapping[str, float], threshold: float
 ) -> ComparedCase | None:
     sides = [
-        {name: dimension.score for name, dimension in case.dimensions.items() if dimension.score is not None}
+        {name: each.value for name, each in case.dimensions.items() if each.value is not None}
         for case in (before, after)
     ]
     both = [name for name in weights if name in sides[0] and name in sides[1]]

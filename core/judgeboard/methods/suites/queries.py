@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from judgeboard.domain import ResponseKind, RunState
+from judgeboard.domain import DimensionScore, ResponseKind, RunState
 from judgeboard.errors import NotFound
 from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
 from judgeboard.store.judge_versions import version_title
@@ -126,14 +126,6 @@ def finished_positions(connection: Connection, suite_run_id: int) -> set[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class DimensionScored:
-    """A judge's score of one dimension, and its reasoning."""
-
-    score: float | None
-    reasoning: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class StoredCase:
     """The result of a case; forgotten texts are None, ``error`` tells why the candidate or judge gave no score."""
 
@@ -146,7 +138,7 @@ class StoredCase:
     reason: str | None
     error: str | None
     checks: tuple[CheckOutcome, ...]
-    dimensions: Mapping[str, DimensionScored]
+    dimensions: Mapping[str, DimensionScore]
     passages: tuple[str, ...] | None = None
 
 
@@ -178,25 +170,14 @@ def load_cases(connection: Connection, run: StoredSuiteRun) -> list[StoredCase]:
             key=row.case_key,
             error=row.error if row.score is None else None,
             checks=tuple(CheckOutcome(**check) for check in row.checks or ()),
-            dimensions={
-                score.dimension: DimensionScored(score.value, score.reasoning)
-                for score in scores.get(row.judgment_id, ())
-            },
+            dimensions={score.dimension: score for score in scores.get(row.judgment_id, ())},
         )
         for row in rows
     ]
 
 
-class ScoreSums(NamedTuple):
-    """The number of scores of a suite run, their sum and the sum of their squares."""
-
-    n: int
-    total: float
-    squares: float
-
-
-def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[int, ScoreSums]:
-    """Return the sums of the scores of each of these suite runs that has any case."""
+def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[int, tuple[int, float, float]]:
+    """Return the number of scores, their sum, and that of their squares, of each of these suite runs with any case."""
     score = SUITE_CASE.c.score
     query = select(
         SUITE_CASE.c.suite_run_id,
@@ -205,7 +186,7 @@ def score_sums(connection: Connection, suite_run_ids: Collection[int]) -> dict[i
         func.coalesce(func.sum(score * score), 0.0),
     ).where(SUITE_CASE.c.suite_run_id.in_(suite_run_ids))
     rows = connection.execute(query.group_by(SUITE_CASE.c.suite_run_id))
-    return {id_: ScoreSums(n, float(total), float(squares)) for id_, n, total, squares in rows}
+    return {id_: (n, float(total), float(squares)) for id_, n, total, squares in rows}
 
 
 class StoredAnswer(NamedTuple):

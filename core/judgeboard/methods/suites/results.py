@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Estimate, RunState
+from judgeboard.domain import OVERALL, DimensionScore, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.formats.files import owner_only, refuse_database, write_whole
@@ -53,8 +53,13 @@ class CaseResult:
     score: float | None
     reason: str | None
     passed: bool | None
-    dimensions: Mapping[str, queries.DimensionScored]
+    dimensions: Mapping[str, DimensionScore]
     checks: tuple[CaseCheck, ...]
+
+    @property
+    def why(self) -> str:
+        """Why the case has no score, or else which checks fail."""
+        return self.reason or "; ".join(f"{each.kind}: {each.message}" for each in self.checks if not each.passed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +186,12 @@ def _suite_runs(connection: Connection, runs: Sequence[queries.StoredSuiteRun]) 
             suite=run.name,
             at=run.created_at,
             total_cases=len(run.cases),
-            measured=scores.n,
-            unmeasured=len(run.cases) - scores.n,
+            measured=scores[0],
+            unmeasured=len(run.cases) - scores[0],
             average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
         )
         for run in runs
-        for scores in [sums.get(run.id, queries.ScoreSums(0, 0.0, 0.0))]
+        for scores in [sums.get(run.id, (0, 0.0, 0.0))]
     ]
 
 
@@ -210,9 +215,9 @@ def _baseline(
 
 def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
     scores = [
-        dimension.score
+        dimension.value
         for case in cases
-        if (dimension := case.dimensions.get(name)) is not None and dimension.score is not None
+        if (dimension := case.dimensions.get(name)) is not None and dimension.value is not None
     ]
     return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
 
@@ -331,7 +336,7 @@ def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
 
 def _lines(case: CaseResult) -> list[str]:
     scored = [
-        f"{name}: {'not scored' if dimension.score is None else dimension.score}  {dimension.reasoning or ''}".rstrip()
+        f"{name}: {'not scored' if dimension.value is None else dimension.value}  {dimension.reasoning or ''}".rstrip()
         for name, dimension in case.dimensions.items()
     ]
     return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]

@@ -10,6 +10,7 @@ from judgeboard.methods.suites.file import read_suite
 from judgeboard.methods.suites.results import list_results
 from judgeboard.methods.suites.run import run_suite
 from judgeboard.store.engine import Store
+from judgeboard.text import counted
 
 JUDGE = "climb-rubric-8b"
 
@@ -49,4 +50,4 @@ def add_sample(store: Store, folder: Path) -> Iterator[str]:
         answer.__module__, answer.__qualname__ = "sample", model
         if f"python:sample:{model}" not in done:
             run_suite(store, suite, answer, judge=_RecordedJudge(rows), actor=ACTOR)
-    yield f"{len(models)} runs of a suite stored"
+    yield f"{counted(len(models), 'suite run')} stored"

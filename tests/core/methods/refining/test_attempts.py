@@ -22,8 +22,6 @@ from judgeboard.methods.refining.refine import (
     Refinement,
     RefineRule,
     _RefineLogged,
-    attempt_id,
-    attempt_replies,
     attempt_until_good,
     refine_pending,
 )
@@ -107,26 +105,6 @@ def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded() -> N
     assert outcome_of(0.5, None) is Outcome.SECOND_FAILED
 
 
-@given(st.text(), st.integers(0, 10**9), st.integers(1, 50))
-def test_the_recorded_reply_of_a_prompt_is_that_of_the_attempt(prompt_id: str, run_id: int, number: int) -> None:
-    replies = {prompt_id: [f"reply {place}" for place in range(1, 51)]}
-    assert attempt_replies(replies, attempt_id(prompt_id, run_id, number)) == [f"reply {number}"]
-
-
-def test_ids_that_are_stored_stay_what_they_are() -> None:
-    assert attempt_id("a", 12, 3) == "a~refine-12-3"
-
-
-def test_an_attempt_at_an_attempt_belongs_to_that_attempt() -> None:
-    assert attempt_replies({"a~refine-1-2": ["1", "2", "3", "4"]}, "a~refine-1-2~refine-3-4") == ["4"]
-
-
-@pytest.mark.parametrize("text", ["", "a", "a~refine-1", "a~refine-1-", "a~refine-1-2x", "a~reflect-1"])
-def test_another_id_has_the_replies_recorded_for_it(text: str) -> None:
-    assert attempt_replies({text: ["own"]}, text) == ["own"]
-    assert attempt_replies({"a": ["one", "two"]}, f"{text}?") == ()
-
-
 @pytest.fixture
 def refined(store: Store) -> Store:
     """A log of one answer that was refined in two attempts, by run 1."""
@@ -197,27 +175,6 @@ def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refine
     assert len(forgotten) == 3
     assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
     assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [(2, None), (4, None)]
-
-
-REPLIES = {"a": ["first", "second"], "a~refine-7-1": ["its own", "repaired"], "line\nbreak": ["x"]}
-
-
-@pytest.mark.parametrize(
-    ("subject", "found"),
-    [
-        ("a~refine-1-1", ["first"]),
-        ("a~refine-1-2", ["second"]),
-        ("a~refine-1-3", []),
-        ("a~refine-7-1", ["its own", "repaired"]),
-        ("a~refine-7-2", ["second"]),
-        ("a", ["first", "second"]),
-        ("b~refine-1-1", []),
-        ("b", []),
-        ("line\nbreak~refine-1-1", ["x"]),
-    ],
-)
-def test_a_line_of_a_prompt_is_for_an_attempt_and_an_attempt_may_have_its_own(subject: str, found: list[str]) -> None:
-    assert list(attempt_replies(REPLIES, subject)) == found
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_prompt(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_refine_in_words_shows_the_ratings_and_what_did_not_pass(
     output = capsys.readouterr().out
     assert "0 of 1 " in output
     assert "4 calls" in output
-    assert "2 → 1" in output
+    assert [line.split()[1:3] for line in output.splitlines()[-2:]] == [["1", "2"], ["2", "1"]]
 
 
 def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,14 +126,16 @@ def test_refine_wants_to_know_what_to_answer(sqlite_store: Store, capsys: pytest
     assert "--prompts FILE" in capsys.readouterr().err
 
 
-def recorded(tmp_path: Path, *ratings: int | None, rated_as: str = "a") -> list[str]:
+def recorded(tmp_path: Path, *ratings: int | None) -> list[str]:
     """Return the command with recorded answers and ratings."""
     prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    lines = [{"response_id": "a", "raw": f"{number * 15} degrees"} for number in range(1, 5)]
+    lines = [{"response_id": f"a/{number}", "raw": f"{number * 15} degrees"} for number in range(1, 5)]
     answers.write_text("\n".join(map(json.dumps, lines)))
     raws = [{"evaluation": "so", "rating": rating, "feedback": "More."} for rating in ratings]
-    replies.write_text("\n".join(json.dumps({"response_id": rated_as, "raw": raw}) for raw in raws))
+    replies.write_text(
+        "\n".join(json.dumps({"response_id": f"a/{number}", "raw": raw}) for number, raw in enumerate(raws, start=1))
+    )
     words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
     return [*words, "--prompts", str(prompts), "--db", str(tmp_path / "d.db")]
 
@@ -153,7 +155,11 @@ def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
     assert [(one["answer"], one["rating"]) for one in attempts] == [("15 degrees", 1), ("30 degrees", 4)]
     assert run(recorded(tmp_path, 1, 4)) == 0
     out = capsys.readouterr().out
-    assert out.index("1 → 4") < out.index("15 degrees") < out.index("30 degrees")
+    rows = [line.split() for line in out.splitlines()]
+    assert [row for row in rows if row[-1:] == ["degrees"]] == [
+        ["a", "1", "1", "15", "degrees"],
+        ["a", "2", "4", "30", "degrees"],
+    ]
 
 
 def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
@@ -167,26 +173,27 @@ def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
 
 def test_an_attempt_without_a_recorded_answer_is_not_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = recorded(tmp_path, 1, 4)
-    (tmp_path / "answers.jsonl").write_text('{"response_id": "a", "raw": "15 degrees"}')
+    (tmp_path / "answers.jsonl").write_text('{"response_id": "a/1", "raw": "15 degrees"}')
     assert run([*words, "--max-repeats", "1"]) == 1
-    out = capsys.readouterr().out
-    assert "1 → –  " in out
-    assert "'a~refine-" in out
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (row,) = (row for row in rows if row[:3] == ["a", "2", "–"])
+    assert "'a/2'" in row
 
 
 def test_an_attempt_without_a_rating_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(recorded(tmp_path, 1, 2)) == 1
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if " → " in line)
-    shown, _, why = line.partition("  not")
-    assert [each.split()[-1] for each in shown.split(" → ")] == ["1", "2", "–", "–"]
-    assert "'a~refine-" in why
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    attempts = [row for row in rows if row[:1] == ["a"]]
+    assert [row[2] for row in attempts] == ["1", "2", "–", "–"]
+    assert "'a/3'" in attempts[2]
 
 
 def test_ratings_in_free_text_are_read_after_their_word_and_are_the_feedback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*recorded(tmp_path), "--rating-word", "Gesamtnote", "--json"]
-    lines = [{"response_id": "a", "raw": raw} for raw in ("Zu kurz.\nGesamtnote: 2", "Gut. Gesamtnote: 4")]
+    raws = "Zu kurz.\nGesamtnote: 2", "Gut. Gesamtnote: 4"
+    lines = [{"response_id": f"a/{number}", "raw": raw} for number, raw in enumerate(raws, start=1)]
     (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert run(words) == 0
     attempts = printed(capsys)["items"][0]["attempts"]
@@ -220,9 +227,9 @@ def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
 def test_recorded_answers_and_ratings_need_no_endpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prompts, answers, replies = (tmp_path / name for name in ("prompts.jsonl", "answers.jsonl", "replies.jsonl"))
     prompts.write_text('{"id": "a", "prompt": "How warm is it?"}')
-    answers.write_text('{"response_id": "a", "raw": "15 degrees"}')
+    answers.write_text('{"response_id": "a/1", "raw": "15 degrees"}')
     rating = {"evaluation": "good", "rating": 4, "feedback": ""}
-    replies.write_text(json.dumps({"response_id": "a~refine-1-1", "raw": rating}))
+    replies.write_text(json.dumps({"response_id": "a/1", "raw": rating}))
     words = ["refine", "--generator", "writer", "--generator-replies", str(answers), "--replies", str(replies)]
     assert run([*words, "--prompts", str(prompts), "--json", "--db", str(tmp_path / "d.db")]) == 0
     assert printed(capsys)["passed"] == 1

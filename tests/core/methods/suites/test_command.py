@@ -79,8 +79,8 @@ def test_the_json_has_every_field_and_show_prints_the_same(
             "reason": None,
             "passed": False,
             "dimensions": {
-                "accuracy": {"score": 1.0, "reasoning": "So."},
-                "tone": {"score": 2.0, "reasoning": "So."},
+                "accuracy": {"dimension": "accuracy", "value": 1.0, "scale": "1-5", "reasoning": "So."},
+                "tone": {"dimension": "tone", "value": 2.0, "scale": "1-5", "reasoning": "So."},
             },
             "checks": [],
         }
@@ -101,7 +101,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
         *(1, "house", "model:candidate", 24),
     )
     assert run(["suite", "list", "--db", address(sqlite_store)]) == 0
-    assert "24 of 24" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[-1].split()[-3:] == ["24", "24", "done"]
 
 
 def test_the_temperature_of_the_judge_makes_a_version_of_its_own(
@@ -322,8 +322,8 @@ def test_a_fresh_database_is_made_and_a_failed_check_is_named(
     assert "1 of 24" in out
     assert " 96 %" in out
     (failed,) = (line for line in out.splitlines() if "number-23?" in line)
-    assert "4.00: 24: " in failed
-    assert "(equals: " in failed
+    assert failed.split()[:2] == ["24", "4.00"]
+    assert "equals:" in failed
 
 
 def test_a_check_that_every_case_fails_fails_command_json_and_junit_file(

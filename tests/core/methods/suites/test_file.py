@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgeboard.domain import DimensionScore
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.methods.suites.file import Baseline, Case, Check, Gate, Suite, compare, gate, read_suite, spec_hash
-from judgeboard.methods.suites.queries import CheckOutcome, DimensionScored, StoredCase
+from judgeboard.methods.suites.queries import CheckOutcome, StoredCase
 
 SUITE = """\
 name: house
@@ -146,7 +147,7 @@ WEIGHTS = {"accuracy": 1.0, "tone": 1.0}
 def case(key: int, score: float | None, *, passed: bool | None = None, **dimensions: float | None) -> StoredCase:
     scores = dimensions or {"accuracy": score, "tone": score}
     checks = () if passed is None else (CheckOutcome("regex", "x", passed),)
-    scored = {name: DimensionScored(value, None) for name, value in scores.items()}
+    scored = {name: DimensionScore(name, value, "1-5") for name, value in scores.items()}
     return StoredCase(key, str(key), key, "q", "a", score, None, None, checks, scored)
 
 

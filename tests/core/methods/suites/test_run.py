@@ -108,7 +108,7 @@ def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store: Sto
     result, _ = run(sqlite_store, playing(scores={0: scored(5, None)}), suite(2))
     assert [case.score for case in result.cases] == [5.0, 4.0]
     assert result.dimensions["tone"].n == 1
-    assert result.cases[0].dimensions["tone"].score is None
+    assert result.cases[0].dimensions["tone"].value is None
 
 
 def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
