@@ -117,7 +117,7 @@ def test_a_rule_that_reads_the_answers_text(added: Copy) -> None:
     with closing(sqlite3.connect(added.folder / "log.db")) as database:
         flags = database.execute("SELECT details FROM flag WHERE rule = 'shouted'").fetchall()
     assert [json.loads(details) for (details,) in flags] == [{"length": 3}]
-    assert "| `shouted` | Flags an answer in capital letters. |" in added.documented("flag rules")
+    assert "| `shouted` |" in added.documented("flag rules")
 
 
 def add_judge(copy: Copy) -> None:
@@ -135,7 +135,7 @@ def add_judge(copy: Copy) -> None:
 def test_a_judge(added: Copy) -> None:
     *_, versions = added.commands(f"import {rows(added)}", "judge --judge contrary", "versions list")
     assert "contrary v1" in versions
-    assert "| `contrary` | The judge that contradicts. |" in added.documented("judges")
+    assert "| `contrary` |" in added.documented("judges")
 
 
 def add_provider(copy: Copy) -> None:
@@ -193,7 +193,7 @@ def add_role(copy: Copy) -> None:
 def test_a_role_is_a_line(added: Copy) -> None:
     *_, people = added.commands("db migrate", "people add ann@example.org --role coach", "people list --json")
     assert '"role": "coach"' in people
-    assert "| coach | all that reviewers may; assigning answers to people |" in added.documented("roles")
+    assert "| coach |" in added.documented("roles")
     code = (
         "from judgeboard.domain import Action, Role; from judgeboard.store.reviewers import Reviewer; "
         "from judgeboard.people.permissions import may; "
@@ -214,9 +214,11 @@ def test_a_default_threshold_is_one_number(added: Copy) -> None:
     verdicts = added.folder / "verdicts.jsonl"
     verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8")
     added.commands(f"import {rows(added)}", f"import --kind verdicts {verdicts}")
-    assert "| `low_groundedness` | `0.6` |" in added.documented("thresholds")
+    (documented,) = (line for line in added.documented("thresholds").splitlines() if "| `low_groundedness` |" in line)
+    assert "`0.6`" in documented
     with closing(sqlite3.connect(added.folder / "log.db")) as database:
-        assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
+        flags = database.execute("SELECT id FROM flag WHERE rule = 'low_groundedness'").fetchall()
+    assert len(flags) == 1
 
 
 TOOL = """
@@ -420,7 +422,8 @@ def add_transport(copy: Copy) -> None:
 
 
 def test_a_transport_of_traces(added: Copy) -> None:
-    assert json.loads(added.run(SEND)) == ["stored", "the body is not JSON"]
+    stored, refused = json.loads(added.run(SEND))
+    assert (stored, "JSON" in refused) == ("stored", True)
 
 
 FORMAT = """from judgeboard.formats.files import Row
@@ -571,8 +574,9 @@ def test_a_check_of_a_judges_health(added: Copy) -> None:
     added.commands(f"import {rows(added)}", "judge --judge lexical")
     gate = ["test", "health", "lexical", "--gate"]
     command, as_json = (added.run(GATE.format(words=[*gate, *more])) for more in ([], ["--json"]))
-    assert "lexical v1 is hasty.\n    for more data: sleep 1" in command
-    assert command.endswith("\n1\n"), "the gate fails"
+    assert all(part in command for part in ("lexical v1 is hasty", "sleep 1"))
+    # The gate fails.
+    assert command.endswith("\n1\n")
     check = json.loads(as_json[: as_json.rindex("}") + 1])["checks"][0]
     assert (check["name"], check["state"], check["statistic"]["value"]) == ("haste", "warning", 0.75)
     page = added.run(SHOW.format(name="judges"))
@@ -683,12 +687,12 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         "flags list --where region=Valais --json",
         "flags list --help",
     )
-    assert "all 2 rows are already stored" in again
+    assert "all 2 rows" in again
     assert "2 new" in new
     assert [json.loads(line)["region"] for line in exported.splitlines()] == [None, None, "Valais", "Uri"]
     assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]
     assert [(flag["external_id"], flag["region"]) for flag in json.loads(flags)["flags"]] == [("3", "Valais")]
-    assert "region: region of the user" in " ".join(help_.split())
+    assert "region: region" in " ".join(help_.split())
     item, of_flags, of_answers, ids, plans = json.loads(copy.run(PLACES))
     assert "region" in item
     assert "Valais" in item
@@ -699,4 +703,5 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
     assert all("ix_response_region (region=?)" in plan for plan in plans), plans
     copy.commands("db forget 3 --yes")
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
-        assert database.execute("SELECT region FROM response").fetchall() == [(None,), (None,), (None,), ("Uri",)]
+        regions = database.execute("SELECT region FROM response").fetchall()
+    assert regions == [(None,), (None,), (None,), ("Uri",)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -151,21 +152,22 @@ def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
 
 def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Process) -> None:
     flags = json.loads(database.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
-    assert [(each["external_id"], each["why"]) for each in flags] == [("7", ["7 words, 5 are allowed."])]
+    assert [each["external_id"] for each in flags] == ["7"]
+    assert [re.findall(r"\d+", why) for why in flags[0]["why"]] == [["7", "5"]]
     assert '"too_long"' in database.command("stats", "--json")
     project = database.folder / "judgeboard.toml"
     as_it_was = project.read_text(encoding="utf-8")
     try:
         for line, fault in (
-            ("most_words = -1", "line 2: flag_rules.too_long.most_words must be at least 0"),
-            ("most_wrods = 5", "line 2: flag_rules.too_long.most_wrods is unknown; did you mean most_words?"),
+            ("most_words = -1", "line 2: flag_rules.too_long.most_words "),
+            ("most_wrods = 5", "line 2: flag_rules.too_long.most_wrods "),
         ):
             project.write_text(f"[flag_rules.too_long]\n{line}\n", encoding="utf-8")
             assert fault in database.refused("config")
             # The rule never runs with other values than written.
             assert fault in database.refused("flags", "apply")
         project.write_text("[flag_rules.low_quality]\nmost = 1\n", encoding="utf-8")
-        assert "is no flag rule with options; rules with options: too_long" in database.refused("config")
+        assert database.refused("config").rstrip().endswith("too_long")
     finally:
         project.write_text(as_it_was, encoding="utf-8")
 
@@ -254,21 +256,25 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     assert "too long" in answers["Rule"]
     assert {"Too long", "Is it open?"} <= {*listed}
     assert judges["Judge version"] == ["cited v1"]
-    assert "Kinds of other packages: cited." in " ".join(database.command("judge", "--help").split())
-    assert "Other packages recognise: a ticket system." in " ".join(database.command("import", "--help").split())
+    assert "packages: cited." in " ".join(database.command("judge", "--help").split())
+    assert "a ticket system" in " ".join(database.command("import", "--help").split())
     for words in (("push", "--help"), ("rule", "add", "push", "--help")):
         assert "otlp|tickets" in "".join(database.command(*words).split())
     tables = f"import runpy; tables = runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES']; print(tables[%r]())"
-    assert "| `too_long` | Flags an answer with more words than" in database.run(tables % "flag rules")
-    assert "| `cited` | Judges which share of the sentences cites" in database.run(tables % "judges")
-    assert "| `gateway` | `https://gateway.example/v1` | `GATEWAY_API_KEY` |" in database.run(tables % "providers")
+    assert "| `too_long` |" in database.run(tables % "flag rules")
+    assert "| `cited` |" in database.run(tables % "judges")
+    providers = database.run(tables % "providers")
+    assert all(f"`{part}`" in providers for part in ("gateway", "https://gateway.example/v1", "GATEWAY_API_KEY"))
 
 
 def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(database: Process) -> None:
     code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
     text, _, as_json = database.run(code).partition("\n{")
-    assert "ok   plugin too_long (judgeboard.rules) of the package judgeboard-tickets 1.0" in text
-    assert "fix  plugin broken (judgeboard.rules) of the package broken 0.1: it cannot be loaded: Mod" in text
+    states = {line.split()[2]: line for line in text.splitlines() if " plugin " in line}
+    assert states["too_long"].startswith("ok ")
+    assert states["too_long"].endswith("judgeboard-tickets 1.0")
+    assert states["broken"].startswith("fix ")
+    assert "broken 0.1" in states["broken"]
     listed = [(each["group"], each["name"], each["package"]) for each in json.loads("{" + as_json)["plugins"]]
     ours = [
         ("judges", "cited"),
@@ -280,11 +286,8 @@ def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(d
     assert {(f"judgeboard.{group}", name, "judgeboard-tickets") for group, name in ours} <= {*listed}
     assert ("judgeboard.rules", "broken", "broken") in listed
     warnings = [line for line in database.errors.read_text(encoding="utf-8").splitlines() if "broken" in line]
-    assert len(warnings) == 1
-    assert warnings[0].startswith(
-        "The plugin broken of the package broken 0.1, judgeboard.rules, is not used: it cannot"
-    )
-    assert warnings[0].endswith("ModuleNotFoundError: No module named 'not_there'")
+    (warning,) = warnings
+    assert all(part in warning for part in ("broken 0.1", "judgeboard.rules", "ModuleNotFoundError", "'not_there'"))
 
 
 def test_what_was_stored_stays_readable_after_the_packages_are_gone(database: Process, tmp_path: Path) -> None:
@@ -292,18 +295,19 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(database: Pr
     gone = Process(tmp_path)
     try:
         flags = json.loads(gone.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
-        assert [(each["rules"], each["why"]) for each in flags] == [(["too_long"], ["Flagged by too_long."])]
+        assert [each["rules"] for each in flags] == [["too_long"]]
+        assert all("too_long" in why for why in flags[0]["why"])
         assert '"too_long"' in gone.command("stats", "--json")
         assert "cited v1" in gone.command("versions", "list")
         assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
         (tmp_path / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
         gone.command("flags", "apply")
-        assert "line 1: flag_rules.too_long is no flag rule with options" in gone.refused("config")
+        assert "line 1: flag_rules.too_long " in gone.refused("config")
         gone.command("test", "health", "cited")
         (_, listed), *_ = pages(gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview")
         assert "Is it open?" in listed
-        assert "no installed package has its kind of judge, 'cited'" in gone.refused("judge", "cited")
-        assert "there is no judge of kind 'cited'" in gone.refused("judge", "--judge", "cited")
+        assert "'cited'" in gone.refused("judge", "cited")
+        assert "'cited'" in gone.refused("judge", "--judge", "cited")
         assert "'tickets'" in gone.refused("push", "tickets")
     finally:
         gone.close()
@@ -371,9 +375,12 @@ def test_a_package_with_malformed_files_is_one_warning_and_stops_no_command(
     assert "cited" in done.stdout
 
 
+NO_NUMBER = "it must be a number"
+
+
 def numbers(_plugin: Plugin, value: Any) -> int:
     if not isinstance(value, int):
-        raise BadInput("it must be a number")
+        raise BadInput(NO_NUMBER)
     return value
 
 
@@ -393,13 +400,13 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("name", "value", "fault"),
     [
-        ("one", 2, "its name is taken by Judgeboard"),
-        ("none", 2, "its name is taken by Judgeboard"),
-        ("Two", 2, "its name needs lower-case letters, digits, - and _, and begins with a letter"),
-        ("two", "2", "it must be a number"),
-        ("two", ImportError("no module\nat all"), "it cannot be loaded: ImportError: no module"),
-        ("two", SystemExit(), "it cannot be loaded: SystemExit"),
-        ("two", CancelledError(), "it cannot be loaded: CancelledError"),
+        ("one", 2, "Judgeboard"),
+        ("none", 2, "Judgeboard"),
+        ("Two", 2, "lower-case letters"),
+        ("two", "2", NO_NUMBER),
+        ("two", ImportError("no module\nat all"), ": ImportError: no module"),
+        ("two", SystemExit(), ": SystemExit"),
+        ("two", CancelledError(), ": CancelledError"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_warning(
@@ -412,16 +419,16 @@ def test_a_plugin_that_cannot_be_used_is_one_warning(
         assert table.get(name) == (1 if name == "one" else None)
     used, unused = table.plugins()
     assert used == Plugin("judgeboard.numbers", "three", "birds", "2.0")
-    assert unused == Plugin("judgeboard.numbers", name, "birds", "2.0", fault)
-    assert [record.getMessage() for record in caplog.records] == [
-        f"The plugin {name} of the package birds 2.0, judgeboard.numbers, is not used: {fault}"
-    ]
+    assert replace(unused, fault=None) == Plugin("judgeboard.numbers", name, "birds", "2.0")
+    assert fault in (unused.fault or "")
+    (warning,) = caplog.messages
+    assert all(part in warning for part in (name, "birds 2.0", "judgeboard.numbers", unused.fault or "no fault"))
 
 
 def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
     plugin = Plugin("judgeboard.rules", "odd", "birds", "2.0")
     rule = rules._checked(plugin, Rule("odd", lambda _signals, _thresholds: 1 / 0, lambda _details, _params: ""))
-    with pytest.raises(JudgeboardError, match=r"the flag rule odd of the package birds 2\.0 failed: ZeroDivisionError"):
+    with pytest.raises(JudgeboardError, match=r"odd .*birds 2\.0 .*ZeroDivisionError"):
         reasons_for(Signals("log", "1", "QA"), Thresholds(), [rule])
 
 
@@ -446,9 +453,9 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
     assert run(["versions", "prompt", "terse"]) == 0
     assert "Mark it." in capsys.readouterr().out
     assert "terse" not in kinds.OFFLINE
-    with pytest.raises(BadInput, match="its `kind` must be 'other'"):
+    with pytest.raises(BadInput, match=r"`kind` .*'other'"):
         kinds._checked(replace(plugin, name="other"), Terse)
-    with pytest.raises(BadInput, match="it must be a class of judges"):
+    with pytest.raises(BadInput):
         kinds._checked(plugin, lambda _options: None)
 
 
@@ -482,12 +489,12 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkey
     make = kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare)
     assert make(JudgeOptions()).version.name == "bare"
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
-    with pytest.raises(BadInput, match="needs a `version` whose `kind` is its name"):
+    with pytest.raises(BadInput, match=r"`version` .*`kind`"):
         make(JudgeOptions())
-    with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 failed: ZeroDivisionError"):
+    with pytest.raises(BadInput, match=r"bare .*birds 2\.0 .*ZeroDivisionError"):
         make(JudgeOptions(domain=""))
     monkeypatch.delattr(Bare, "version")
-    with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 has no version"):
+    with pytest.raises(BadInput, match=r"bare .*birds 2\.0 .*version"):
         make(JudgeOptions())
 
 
@@ -519,7 +526,7 @@ def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch: pytest.
     entry_points(monkeypatch, {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))})
     monkeypatch.setattr(tools, "IMPORTS", Registry("judgeboard.imports", {}, tools._checked_import))
     assert tools.pull_names() == ["langfuse", "mlflow", "langsmith", "phoenix", "birds"]
-    assert [plugin.fault for plugin in tools.IMPORTS.plugins()] == [None, "its name is taken by Judgeboard"]
+    assert [plugin.fault is None for plugin in tools.IMPORTS.plugins()] == [True, False]
 
 
 def test_the_list_of_commands_reads_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,10 +107,11 @@ def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_e
         assert float(most[3]) >= float(cost[1]) == 10 * (100 * 10 + 20 * 20) / 1e6
         assert run([*judge, "--prices", prices]) == 0
         shown = capsys.readouterr()
-        assert "20 calls of scripted, about $ 0.028 (120 tokens per call in the latest verdicts)" in shown.err
+        assert all(part in shown.err for part in ("20 calls", "scripted", "$ 0.028", "120 tokens"))
         assert "cost $ 0.028" in shown.out
         assert run([*judge, "--rejudge", "all"]) == 0
-        assert "30 calls of scripted, $ 0 (own endpoint)" in capsys.readouterr().err
+        shown = capsys.readouterr()
+        assert all(part in shown.err for part in ("30 calls", "scripted", "$ 0 "))
         assert run([*judge, "--prices", prices]) == 0
         # Nothing is left to judge.
         assert "calls of" not in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -43,9 +44,9 @@ RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 
 
 def test_what_cannot_be_asked_for_is_refused(sqlite_log: Store) -> None:
-    with pytest.raises(BadInput, match="no judge of kind 'magic'"):
+    with pytest.raises(BadInput, match="'magic'"):
         request_rejudge(sqlite_log, judge={"kind": "magic"}, actor="Mara")
-    with pytest.raises(BadInput, match="cannot use these options of a judge: api_key"):
+    with pytest.raises(BadInput, match="api_key"):
         request_rejudge(sqlite_log, judge={**RAG, "api_key": "sk-1"}, actor="Mara")
     with pytest.raises(NotFound, match="no job"):
         job_progress(sqlite_log, "rejudge-0")
@@ -71,7 +72,7 @@ def test_a_value_that_no_job_can_have_is_refused_whoever_asks(
 
 def test_the_same_is_not_done_twice_at_a_time(log: Store) -> None:
     first = ask(log, RAG, where=RowFilter(ids=("a1",)))
-    with pytest.raises(BadInput, match=r"Mara started the same job at \d\d:\d\d UTC"):
+    with pytest.raises(BadInput, match=r"Mara .* \d\d:\d\d UTC"):
         ask(log, RAG, where=RowFilter(ids=("a1",)))
     ask(log, RAG, where=RowFilter(ids=("a2",)))
     ask(log, {**RAG, "domain": "rocks"}, where=RowFilter(ids=("a1",)))
@@ -130,7 +131,7 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log: Store, 
     known = estimate_calls(sqlite_log, judge=judge)
     # The model runs on an own machine.
     assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120)
-    assert known.cost_words == "$ 0 (own endpoint)"
+    assert known.own_endpoint
     remote = estimate_calls(
         sqlite_log, judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1")
     )
@@ -145,8 +146,8 @@ def test_a_price_of_0_is_no_own_endpoint(
     monkeypatch.setenv("JUDGEBOARD_PRICES", str(prices))
     own = rag(endpoint, model="llama-of-our-own")
     remote = own | {"base_url": "https://models.example.org/v1"}
-    words = [estimate_calls(sqlite_log, judge=judge).cost_words for judge in (own, remote)]
-    assert words == ["$ 0 (own endpoint)", "$ 0"]
+    estimates = [estimate_calls(sqlite_log, judge=judge) for judge in (own, remote)]
+    assert [(each.cost_micro, each.own_endpoint) for each in estimates] == [(0, True), (0, False)]
 
 
 def test_an_estimate_needs_no_key_but_a_model(sqlite_log: Store) -> None:
@@ -252,7 +253,7 @@ def test_a_command_says_that_workers_make_its_run(log: Store, endpoint: HeldEndp
     with working(log):
         job_id = ask(log, rag(endpoint), mode="plain")
         until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
-        with pytest.raises(BadInput, match=f"workers make this run: .* `judgeboard worker cancel {job_id}`"):
+        with pytest.raises(BadInput, match=f"`judgeboard worker cancel {job_id}`"):
             judge_pending(log, make_judge(**rag(endpoint)))
         endpoint.release()
         ended(log, job_id)
@@ -284,8 +285,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
         until(lambda: "can be used again" in caplog.text, "the end of the outage")
     assert (job.state, job.ok) == ("done", ANSWERS)
     records = [record for record in caplog.records if record.name.startswith("judgeboard")]
-    lines = [record.getMessage().partition(":")[0].partition(",")[0] for record in records]
-    assert lines == ["the database cannot be used", "the database can be used again"]
+    assert ["used again" in record.getMessage() for record in records] == [False, True]
     assert not any(record.exc_info for record in records)
 
 
@@ -299,7 +299,7 @@ def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
     assert (job.state, job.asked) == ("stopped", 0)
-    assert "24 answers failed 3 times: database error: no" in (job.why or "")
+    assert re.findall(r"\d+|: no\b", job.why or "")[:3] == ["24", "3", ": no"]
     assert "Which rock?" not in caplog.text
     # The engine stores and logs no text.
     assert "Every statement" not in caplog.text

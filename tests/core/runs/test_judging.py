@@ -32,6 +32,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
+from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.store import engine, outages
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -77,11 +78,12 @@ def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store
 @on_sqlite
 def test_what_a_model_said_is_kept_whole(store: Store) -> None:
     store_answers(store, 1)
-    said = verdict(reasoning="It is not said.", groundedness=0.25, quality=2)
+    reasoning = "It is not said."
+    said = verdict(reasoning=reasoning, groundedness=0.25, quality=2)
     judge(store, always(said))
     (row,) = judgments(store)
     assert (row["status"], row["groundedness"], row["quality"]) == ("ok", 0.25, 2)
-    assert row["reasoning"] == "It is not said."
+    assert row["reasoning"] == reasoning
     assert row["raw"] == said.body["choices"][0]["message"]["content"]
     assert (row["model_reported"], row["prompt_tokens"], row["completion_tokens"]) == ("scripted-model", 100, 20)
     assert row["latency_ms"] >= 0
@@ -91,8 +93,9 @@ def test_what_a_model_said_is_kept_whole(store: Store) -> None:
 
 def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Store) -> None:
     store_answers(store, 12)
+    unusable = "Fine, I would say."
     replies = {
-        1: completion("Fine, I would say."),
+        1: completion(unusable),
         2: verdict(groundedness=85),
         3: completion('{"reasoning": "and so o', finish_reason="length"),
         4: completion(None, refusal="I cannot judge this."),
@@ -104,8 +107,8 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
     assert summary.asked == summary.selected == 12
     assert summary.state is RunState.DONE
     stored = {int(row["id"]): row for row in judgments(store)}
-    assert stored[1]["raw"] == "Fine, I would say."
-    assert "from 0 to 1" in stored[2]["error"]
+    assert stored[1]["raw"] == unusable
+    assert "0 to 1" in stored[2]["error"]
     # A cut-off reply is not repaired.
     assert [len(stored[number]["attempts"]) for number in (1, 2, 3)] == [2, 2, 1]
     assert "context length" in stored[5]["error"]
@@ -289,7 +292,7 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store: S
     store_answers(store, 60)
 
     def refused() -> None:
-        with pytest.raises(BadInput, match=r"process \d+ on .* since .* makes this run: wait for its end"):
+        with pytest.raises(BadInput, match=r"process \d+ on"):
             part()
 
     async def answer(_request: object, number: int) -> ScriptedReply:
@@ -302,7 +305,7 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store: S
         def part(max_cost: float = 0.0012) -> JudgingSummary:
             return judge_pending(store, rag(endpoint, prices=prices), max_cost=max_cost, concurrency=1)
 
-        assert part().why_stopped == "the cost limit is reached"
+        assert part().why_stopped == COST_LIMIT
         assert len(endpoint.requests) == len(judgments(store)) == 10
         assert (part().state, len(endpoint.requests)) == (RunState.STOPPED, 10)
         assert (part(0.0024).asked, len(endpoint.requests)) == (20, 20)
@@ -344,7 +347,7 @@ def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_sto
     store_answers(sqlite_store, 2)
     good = verdict().body["choices"][0]["message"]["content"]
     summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), max_cost=1)
-    assert (summary.ok, summary.cost_micro, summary.cost_words) == (2, 0, "$ 0 (own endpoint)")
+    assert (summary.ok, summary.cost_micro, summary.own_endpoint) == (2, 0, True)
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {0}
 
 
@@ -430,7 +433,7 @@ def test_ctrl_c_stays_with_whoever_had_it(sqlite_store: Store) -> None:
 
 
 def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
-    with pytest.raises(BadInput, match="plain, failed or all"):
+    with pytest.raises(BadInput, match="failed or all"):
         judge_pending(sqlite_store, make_judge("lexical"), mode="everything")
 
 
@@ -493,10 +496,7 @@ def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(
     assert (summary.ok, summary.not_reached, summary.state) == (60, 0, RunState.DONE)
     assert sorted(asked(endpoint.server).elements()) == list(range(60))
     lines = [record.getMessage() for record in caplog.records if record.name == "judgeboard.store"]
-    assert [line.partition(",")[0].partition(":")[0] for line in lines] == [
-        "the database cannot be used",
-        "the database can be used again",
-    ]
+    assert ["used again" in line for line in lines] == [False, True]
 
 
 @on_sqlite
@@ -511,7 +511,7 @@ def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
             until(lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12, "calls are under way")
             away.set()
             endpoint.release()
-            with pytest.raises(DatabaseAway, match=r"could not be used for 0.3 s: \d+ replies could not be") as raised:
+            with pytest.raises(DatabaseAway, match=r"0\.3 s: \d+ replies") as raised:
                 run.result()
         away.clear()
         assert raised.value.lost >= 4

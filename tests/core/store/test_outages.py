@@ -32,7 +32,7 @@ def test_an_outage_is_said_once_whatever_the_order_in_which_its_tries_end(caplog
     first, again = caplog.messages
     assert "connection refused" in first
     assert "60 s" in first
-    assert "again" in again
+    assert "used again" in again
     assert patience.wait(REFUSED, time.monotonic())
     assert len(caplog.messages) == 3
 
