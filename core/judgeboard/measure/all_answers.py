@@ -284,13 +284,13 @@ def judged_sample(
 
     ``sample`` are those of all answers ``inside``, if they are known already.
     """
-    sample = sample or loaded.sample(inside)
+    sample = sample or (loaded.of_all if inside is None else loaded.sample(inside))
     is_judged = loaded.grade != "label" or not np.isnan(sample.verdicts).any()
     if is_judged and sample.judged == sample.population.total:
         return sample
     usable = loaded.usable
     if inside is None:
-        return loaded.sample(usable)
+        return loaded.of_usable
     return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
 
 

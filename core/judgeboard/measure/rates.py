@@ -231,7 +231,7 @@ class _Measure:
 
     def part(self, name: str | None, inside: BoolArray | None, *, brief: bool = False) -> _Part:
         """Return the rate of the answers ``inside`` (None: all); if ``brief``, without bounds and other shares."""
-        sample, grade = self.loaded.sample(inside), self.loaded.grade
+        sample, grade = self.loaded.of_all if inside is None else self.loaded.sample(inside), self.loaded.grade
         share, effect = sample_rate(sample, self.target)
         n_answers, n_labels = round(sample.population.total), len(sample.response_ids)
         share = replace(share, n=n_labels)

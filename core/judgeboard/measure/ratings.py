@@ -16,7 +16,7 @@ from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, Unit, slices_of
-from judgeboard.measure.sample import reviewed_for_flags, reviews_of, served_notices, verdicts_of_reviewed
+from judgeboard.measure.sample import graded_of, reviewed_for_flags, served_notices
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -310,14 +310,15 @@ class PairSource:
         # The ids of the answers that count, None for all.
         self.matching = None if counted.where == RowFilter() else matching_answers(connection, counted.where)
         if dimension is None:
-            reviews = reviews_of(connection, implied_labels=counted.implied_labels)
-            verdicts = verdicts_of_reviewed(connection)
+            reviews, verdicts = graded_of(connection, implied_labels=counted.implied_labels)
         else:
             reviews = graded_reviews(connection, dimension, implied_labels=counted.implied_labels, classes=classes)
             verdicts = read_verdicts(connection, dimension, of_reviewed=True)
+            reviews, verdicts = graded_answers(connection, reviews, verdicts)
         if self.matching is not None:
             reviews = reviews.at(among(reviews.response_ids, self.matching))
-        self.reviews, self._current = graded_answers(connection, reviews, verdicts)
+            verdicts = verdicts.at(among(verdicts.response_ids, self.matching))
+        self.reviews, self._current = reviews, verdicts
         self.cuts = thresholds(connection).cuts
         self._people: dict[Scale, PeopleValues] = {}
         self._verdicts: dict[int, CurrentVerdicts] = {}

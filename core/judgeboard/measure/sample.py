@@ -25,7 +25,14 @@ from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.statements import NO_DAY
 from judgeboard.store.strata import JudgedAnswers, judged_answers
 from judgeboard.store.tables import RESPONSE
-from judgeboard.store.verdicts import CurrentVerdicts, ServedNotices, matching_answers, read_notices, read_verdicts
+from judgeboard.store.verdicts import (
+    CurrentVerdicts,
+    ServedNotices,
+    graded_answers,
+    matching_answers,
+    read_notices,
+    read_verdicts,
+)
 
 Table = TypeVar("Table", JudgedAnswers, GradedReviews, CurrentVerdicts, ServedNotices, ReviewedForFlags)
 Part = TypeVar("Part")
@@ -78,6 +85,17 @@ def verdicts_of_reviewed(connection: Connection) -> CurrentVerdicts:
         return read_verdicts(connection, of_reviewed=True, ids=ids)
 
     return _table(connection, ("verdicts",), read)
+
+
+def graded_of(connection: Connection, *, implied_labels: bool = True) -> tuple[GradedReviews, CurrentVerdicts]:
+    """Return the reviews of logged answers and the current verdicts on these, without those that made a prompt."""
+    return kept_until_changed(
+        connection,
+        ("graded", implied_labels),
+        lambda: graded_answers(
+            connection, reviews_of(connection, implied_labels=implied_labels), verdicts_of_reviewed(connection)
+        ),
+    )
 
 
 def served_notices(connection: Connection) -> ServedNotices:

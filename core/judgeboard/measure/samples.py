@@ -322,6 +322,8 @@ class LabelledAnswers:
 
     def classify(self) -> None:
         """Number the classes of answers that samples treat alike; again after masks were changed."""
+        for of_masks in ("of_all", "of_usable"):
+            self.__dict__.pop(of_masks, None)
         self._class_of = _codes(
             *(self.answers.verdicts, self.usable, ~np.isnan(self.answers.scores), self._shares_evidence),
             *(self.picked, self.drawn, self.labelled, self._tied, self._unsure, self._skipped),
@@ -496,6 +498,16 @@ class LabelledAnswers:
             elif matching[at].all():
                 of_all = of_all | reviewed[at]
         return of_all, of_flagged
+
+    @cached_property
+    def of_all(self) -> SampledLabels:
+        """The sampled labels of all answers."""
+        return self.sample()
+
+    @cached_property
+    def of_usable(self) -> SampledLabels:
+        """The sampled labels of all answers with a usable verdict."""
+        return self.sample(self.usable)
 
     @cached_property
     def usable(self) -> BoolArray:
