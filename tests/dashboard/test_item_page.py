@@ -69,7 +69,7 @@ def head(app: AppTest) -> str:
         ("no-passages", "This log has no passages. Groundedness cannot be judged."),
         ("nothing-found", "The search found nothing: 0 passages were given to the model."),
         ("many-passages", "30 passages"),
-        ("plain-01", "Groundedness 0.03 is below 0.5."),
+        ("plain-01", "Groundedness 0.03 (threshold 0.5)"),
     ],
 )
 def test_every_state_is_said(page_rows, open_page, name: str, says: str) -> None:
@@ -611,7 +611,7 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(page_rows,
     page = press(page, "quality3_")
     assert reasons(page) == before
     assert shown(page).index("History (") < shown(page).index(new)
-    assert "difference 0.58" in shown(page).partition(new)[2]
+    assert "groundedness 0.42; second v2: groundedness 1" in shown(page).partition(new)[2]
     again = open_page("item", flag=page_rows.flags["claims"])
     assert new not in shown(again)
     # Whoever opens the answer later sees all reasons together.

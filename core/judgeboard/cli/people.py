@@ -1,7 +1,5 @@
 """The group `people`: the people who review, and those who may sign in."""
 
-from collections.abc import Sequence
-
 import click
 from click.core import ParameterSource
 
@@ -38,6 +36,7 @@ def people_add(address: str, role: str) -> None:
 
     To review, the person enters the NAME on the pages. Removed people can be added again.
     """
+    from judgeboard.measure.notes import note
     from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
 
@@ -51,14 +50,7 @@ def people_add(address: str, role: str) -> None:
         command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
         raise NotFound(f"{error}, for example: `{command}`") from None
     signs_in = f"{person.name} may sign in, as {person.role}"
-    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {comes_words([person.name])}")
-
-
-def comes_words(names: Sequence[str]) -> str:
-    """Return how people without an address open the pages."""
-    return f"To review, {' and '.join(names)} {'opens' if len(names) == 1 else 'open'} the pages and " + (
-        "enters this name." if len(names) == 1 else "enter their names."
-    )
+    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {note('enters_name').text}")
 
 
 @options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)

@@ -18,10 +18,12 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text
 
 if TYPE_CHECKING:
+    from judgeboard.formats.output import Columns
+    from judgeboard.measure.notes import Note
     from judgeboard.reviews.queues import PersonProgress, QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
-    from judgeboard.store.queues import PlainRuleKeywords, RuleKeywords
+    from judgeboard.store.queues import PlainRuleKeywords, Queue, RuleKeywords
     from judgeboard.store.reviewers import Reviewer
 
 
@@ -199,6 +201,7 @@ def create(
     unless the queue has a --limit. Options that you leave out are taken from [queues.NAME] in judgeboard.toml.
     """
     from judgeboard.formats.label_schema import read_schema
+    from judgeboard.measure.notes import note
     from judgeboard.measure.plans import draw_plan
     from judgeboard.reviews.queues import NoPeople, add_schema, check_people, create_queue, unknown_values
     from judgeboard.store.queues import QueueRules, orders_of
@@ -245,12 +248,8 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people], "invited": invited}
-    words = (
-        f"{name} is assigned to you: its answers are hidden from you, and left out of the figures that you see, until "
-        "you have reviewed them. Add people on the page Queues."
-    )
-    yours = [words] if is_yours and created.joined else []
-    options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
+    yours = [note("queue_is_yours", queue=name).text] if is_yours and created.joined else []
+    options.show({"queue": name} | counts | names, [*_created_lines(store, created, invited), *yours])
     if created.joined:
         options.suggest("queue", "list", created.queue.name)
 
@@ -278,37 +277,40 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
     return people, [person.name for person in people if person.id not in known and person.origin != "cli"]
 
 
-def _invited_lines(store: "Store", invited: Sequence[str]) -> list[str]:
-    from judgeboard.cli.people import comes_words
+def _created_lines(store: "Store", created: "CreatedQueue", invited: Sequence[str]) -> Iterator[str]:
+    """Yield what a new queue has, whom it invites, and why it is empty."""
+    from judgeboard.formats.output import fact_lines
+    from judgeboard.measure.notes import note
     from judgeboard.people.roster import list_people
 
-    if not invited:
-        return []
     with store.reading() as connection:
         known = {line.person.name for line in list_people(connection)} - {*invited}
-    new = f"{invited[0]} is" if len(invited) == 1 else f"{' and '.join(invited)} are"
-    alike = sorted({each for name in invited for each in difflib.get_close_matches(name, known, n=1)})
-    similar = f" A similar name was known before: {', '.join(alike)}." if alike else ""
-    return [f"{new} new here, and invited. {comes_words(invited)}{similar}"]
+    missing = created.short or (created.queue.rules.max_items or 0) - created.joined
+    facts = {
+        "Queue": created.queue.name,
+        "Items": created.joined,
+        "Random sample": created.sampled if created.queue.rules.sampling_rate else None,
+        "Missing": missing if created.joined and missing > 0 else None,
+        "Labelled again": created.labelled or None,
+        "Invited": ", ".join(invited),
+        "Similar names": ", ".join(each for name in invited for each in difflib.get_close_matches(name, known, n=1)),
+    }
+    yield from fact_lines(facts)
+    if not created.joined:
+        yield _why_empty(created.queue).text
+    if invited:
+        yield note("enters_name").text
 
 
-def _created_lines(created: "CreatedQueue") -> Iterator[str]:
-    queue = created.queue
-    sampled = f", {created.sampled:,} of them randomly sampled" if queue.rules.sampling_rate else ""
-    missing = created.short or (queue.rules.max_items or 0) - created.joined
-    short = f"; {missing:,} more were requested, but none are left" if created.joined and missing > 0 else ""
-    yield f"{queue.name}: {counted(created.joined, queue.rules.subject.removesuffix('s'))}{sampled}{short}"
-    if created.again_sentence is not None:
-        yield created.again_sentence
-    if created.joined:
-        return
+def _why_empty(queue: "Queue") -> "Note":
+    from judgeboard.measure.notes import note
+
     plan = queue.plan
     if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
-        yield "Nothing matches the filter, so the queue is empty."
-    elif plan["other_judge"] is None:
-        yield "Each answer that matches has a label in a random sample already, so the queue is empty."
-    else:
-        yield f"{plan['judge']} and {plan['other_judge']} differ on no answer without a label, so the queue is empty."
+        return note("queue_no_match")
+    if plan["other_judge"] is None:
+        return note("queue_all_labelled")
+    return note("queue_judges_alike", first=plan["judge"], second=plan["other_judge"])
 
 
 def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None) -> None:
@@ -334,6 +336,7 @@ def list_(name: str | None, only_open: bool) -> None:
     With NAME, show the rules and the progress of this queue. The progress shows, for each reviewer, the number of
     reviews and the median time per item in seconds.
     """
+    from judgeboard.formats.output import Column, Columns, Table, text_lines
     from judgeboard.reviews.queues import queue_progress
     from judgeboard.store.queues import list_queues
 
@@ -344,9 +347,14 @@ def list_(name: str | None, only_open: bool) -> None:
             return
         queues = list_queues(connection, only_open=only_open)
         each_progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
-    lines = [f"{each.queue.name}  {each.queue.state}  {_counts(each)}" for each in each_progress]
+    columns: Columns[QueueProgress] = {
+        Column("Queue"): lambda progress: progress.queue.name,
+        Column("State"): lambda progress: progress.queue.state,
+        **_counts(),
+    }
     none = "There are no queues yet. To create one: `judgeboard queue create NAME --where FIELD=VALUE`"
-    options.show({"queues": each_progress}, lines or [none])
+    lines = text_lines(Table.of(each_progress, columns).without_empty()) if each_progress else [none]
+    options.show({"queues": each_progress}, lines)
 
 
 @options.command("judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl", group=queue_command)
@@ -400,25 +408,22 @@ def merge(file: Path) -> int:
 
 
 def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
-    from judgeboard.formats.output import Column, Columns, Table, text_lines
-    from judgeboard.measure.notes import note
+    from judgeboard.formats.output import Column, Columns, Table, fact_lines, text_lines
 
     queue = progress.queue
-    yield f"{queue.name} ({queue.state}), created by {queue.created_by}"
-    yield from (f"  {rule}" for rule in progress.rules)
-    yield f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}"
-    yield _counts(progress)
-    yield f"{progress.reviews:,} of {counted(progress.reviews_needed, 'review')}"
-    if queue.rules.needed > 1:
-        yield note(
-            "overlap", items=progress.several, needed=queue.rules.needed, finished=progress.several_finished
-        ).text
-    if queue.rules.sampling_rate:
-        yield note("sampled", sampled=progress.sampled).text
-        if progress.short:
-            yield note("sampled_short", n=progress.short).text
-    if progress.conflict:
-        yield note("conflicts", n=progress.conflict).text
+    facts = {
+        "Queue": f"{queue.name} ({queue.state})",
+        "Created by": queue.created_by,
+        "Assigned to": ", ".join(person.name for person in progress.assigned_to) or "everybody",
+        **progress.rules,
+        **{column.title: value(progress) for column, value in _counts().items()},
+        "Several reviews": (
+            f"{progress.several_finished:,} of {progress.several:,} finished" if queue.rules.needed > 1 else None
+        ),
+        "Sampled": progress.sampled if queue.rules.sampling_rate else None,
+        "Missing": progress.short or None,
+    }
+    yield from fact_lines(facts)
     columns: Columns[PersonProgress] = {
         Column("Person"): lambda person: person.reviewer.name,
         Column("Done", "count"): lambda person: person.done,
@@ -432,17 +437,18 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         yield from text_lines(Table.of(progress.people, columns))
 
 
-def _counts(progress: "QueueProgress") -> str:
-    parts = [
-        f"{progress.items:,} {progress.queue.rules.subject}",
-        f"{progress.waiting:,} open",
-        f"{progress.leased:,} leased",
-        f"{progress.agreed:,} agreed",
-    ]
-    rare = {
-        "declined": progress.declined,
-        "in conflict": progress.conflict,
-        "adjudicated": progress.adjudicated,
-        "left": progress.left,
+def _counts() -> "Columns[QueueProgress]":
+    from judgeboard.formats.output import Column
+
+    return {
+        Column("Answers or pairs", "count"): lambda progress: progress.items,
+        Column("Open", "count"): lambda progress: progress.waiting,
+        Column("Leased", "count"): lambda progress: progress.leased,
+        Column("Agreed", "count"): lambda progress: progress.agreed,
+        Column("Declined", "count"): lambda progress: progress.declined or None,
+        Column("In conflict", "count"): lambda progress: progress.conflict or None,
+        Column("Adjudicated", "count"): lambda progress: progress.adjudicated or None,
+        Column("Left", "count"): lambda progress: progress.left or None,
+        Column("Reviews", "count"): lambda progress: progress.reviews,
+        Column("Needed", "count"): lambda progress: progress.reviews_needed,
     }
-    return ", ".join([*parts, *(f"{count:,} {state}" for state, count in rare.items() if count)])

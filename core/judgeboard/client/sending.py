@@ -42,6 +42,7 @@ _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _FAULT, _TRIES_OF_FAULT = 500, 5  # an outage, or an entry with which the server cannot cope
 _DIVIDED = frozenset({400, 413, 422, 500})  # a smaller batch, or one without the bad entry, may be accepted
 _LONGEST_WAIT_S = 30.0
+_UNUSABLE = "the address or the key cannot be used"
 _NOT_SENT = "not sent to %s: %d, because %s"
 _HALF = re.compile("[\ud800-\udfff]")  # what is left of an emoji in a text that was cut
 _WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
@@ -186,9 +187,9 @@ class Client:
             headers["authorization"] = f"Bearer {self.api_key}"
         try:
             http = httpx.Client(base_url=self.url, headers=headers, timeout=self.timeout_s)
-        except Exception as error:  # noqa: BLE001 - a wrong address or key: nothing can be sent
+        except Exception:  # noqa: BLE001 - a wrong address or key: nothing can be sent
             while True:
-                self._drop(self._next_batch(), f"the address or the key cannot be used ({type(error).__name__})")
+                self._drop(self._next_batch(), _UNUSABLE)
                 self._end_batch()
         with http:
             while True:
@@ -240,7 +241,7 @@ class Client:
             problems = reply.json().get("problems") or ()
             refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems}
         except (AttributeError, KeyError, TypeError, ValueError):
-            return [(f"the server answered {reply.status_code}, but not as Judgeboard does", batch)]
+            return [("the answer is not that of a Judgeboard server", batch)]
         for row, entry in enumerate(batch, start=1):
             if row not in refused and not entry.stored.done():  # the caller may have stopped waiting
                 entry.stored.set_result(None)
@@ -263,10 +264,8 @@ class Client:
             asked, tries = None, tries + 1
             try:
                 reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
-            except httpx.LocalProtocolError:  # its text has the header, and so the key
-                return [("the address or the key cannot be used (a header cannot be sent)", batch)]
-            except httpx.UnsupportedProtocol as error:
-                return [(f"the address or the key cannot be used ({error})", batch)]
+            except (httpx.LocalProtocolError, httpx.UnsupportedProtocol):  # the text of the first one has the key
+                return [(_UNUSABLE, batch)]
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
@@ -504,7 +503,7 @@ def _lists_problems(reply: "httpx.Response") -> bool:
 def _refusal(reply: "httpx.Response") -> str:
     advice = {401: " (is JUDGEBOARD_API_KEY right?)", 403: " (the key may not send answers)"}
     reason = without_secrets(reply.text)[:200]
-    return f"the server answered {reply.status_code}{advice.get(reply.status_code, '')}: {reason}"
+    return f"HTTP {reply.status_code}{advice.get(reply.status_code, '')}: {reason}"
 
 
 def _seconds(value: str | None) -> float | None:

@@ -60,7 +60,7 @@ class Check:
     def failure(self, answer: str, question: str | None = None, passages: tuple[str, ...] | None = None) -> str | None:
         """Return why ``answer`` fails; None if it passes."""
         if len(answer) > LONGEST and self.kind not in _OF_ANY_LENGTH:
-            return f"the answer has more than {LONGEST:,} characters"
+            return f"longer than {LONGEST:,} characters"
         why = CHECKS[self.kind](self.wanted, CheckedTexts(answer, question or "", passages))
         return None if why is None else shortened(why)
 
@@ -134,7 +134,7 @@ def _length(wanted: Any, texts: CheckedTexts) -> str | None:
         unit = name.partition("_")[2]
         size = len(texts.answer.split()) if unit == "words" else len(texts.answer)
         if size < limit if _LIMITS[name] else size > limit:
-            return f"{size:,} {unit}, {'at least' if _LIMITS[name] else 'at most'} {limit:,} wanted"
+            return f"{size:,} {unit} ({name}: {limit:,})"
     return None
 
 
@@ -153,7 +153,7 @@ def _language(wanted: Any, texts: CheckedTexts) -> str | None:
     language = language_of(texts.answer)
     if None in {expected, language} or language == expected:
         return None
-    return f"the language is {language}, not {expected}"
+    return f"{language}, not {expected}"
 
 
 def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
@@ -164,7 +164,7 @@ def _cites_passage(wanted: Any, texts: CheckedTexts) -> str | None:
     if not cited:
         return None if only_declines(texts.answer) else "the answer cites no passage"
     absent = [] if texts.passages is None else sorted(each for each in cited if not 1 <= each <= len(texts.passages))
-    return f"the answer cites passage {absent[0]}, which does not exist" if absent else None
+    return f"no passage {absent[0]}" if absent else None
 
 
 _NAMES = frozenset({"answer", "question", "passages"})
@@ -176,7 +176,7 @@ def _python(wanted: Any, texts: CheckedTexts) -> str | None:
     try:
         return None if computed(tree, values) else "the expression is false"
     except NotComputed as error:
-        return f"the expression is not true: {error}"
+        return str(error)
 
 
 def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
@@ -189,11 +189,11 @@ def _json_schema(wanted: Any, texts: CheckedTexts) -> str | None:
     try:
         content = json.loads(texts.answer)
     except (ValueError, RecursionError) as error:
-        return f"the answer is not JSON: {error}"
+        return f"not JSON: {error}"
     try:
         fault = jsonschema.exceptions.best_match(validator().iter_errors(content))
     except referencing.exceptions.Unresolvable as error:
-        return f"the schema has a reference to a definition outside it: {error}"
+        return f"unknown reference in the schema: {error}"
     except (_TooManySteps, RecursionError):
         return "the schema needs too many steps for this answer"
     return None if fault is None else f"{fault.json_path}: {fault.message}"

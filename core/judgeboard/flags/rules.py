@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from itertools import combinations
 from operator import itemgetter
 from typing import Any
@@ -16,6 +16,7 @@ from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, s
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.registry.plugins import Plugin, Registry, in_words
 from judgeboard.settings.model import Thresholds
+from judgeboard.text import listed_words
 
 LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"
@@ -69,6 +70,14 @@ def _of_primary(
     )
 
 
+def _at_threshold(measure: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    """Return for example "Groundedness 0.42 (threshold 0.5)"."""
+    if measure not in details:
+        return "The judge gives a label and no score."
+    threshold = params["threshold"]
+    return f"{measure.capitalize()} {shown(details[measure], threshold)} (threshold {shown(threshold)})"
+
+
 def _is_low(judged: JudgeSignal, threshold: float) -> bool:
     if judged.groundedness is None:
         return judged.label is Label.HALLUCINATED
@@ -80,13 +89,6 @@ def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
     if not thresholds.excuse_refusals or primary is None:
         return False
     return _is_low(primary, thresholds.cuts.of(signals.query_type))
-
-
-def _low_groundedness_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    if "groundedness" not in details:
-        return "The judge calls it hallucinated and gives no score."
-    threshold = params["threshold"]
-    return f"Groundedness {shown(details['groundedness'], threshold)} is below {shown(threshold)}."
 
 
 def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None:
@@ -135,13 +137,6 @@ def excused_confidence(thresholds: Thresholds) -> float:
     return threshold
 
 
-def _uncertain_verdict_words(details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    if "confidence" not in details:
-        return "The judge gives no score, so its confidence is not known."
-    threshold = params["threshold"]
-    return f"The judge's confidence {shown(details['confidence'], threshold)} is below {shown(threshold)}."
-
-
 def low_quality(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer that the primary judge finds irrelevant, insufficient or failing.
 
@@ -178,10 +173,8 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 def _feedback_gap_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
-    return (
-        f"The user gave {_rating_words(details)} ({shown(details['user_quality'])}), "
-        f"the judge gave quality {details['quality']}: difference {shown(details['gap'])}."
-    )
+    user = f"{_rating_words(details)} ({shown(details['user_quality'])})"
+    return f"User: {user}; judge: quality {details['quality']}"
 
 
 def _rating_words(details: Mapping[str, Any]) -> str:
@@ -256,11 +249,15 @@ def differences_of(one: JudgeSignal, two: JudgeSignal, thresholds: Thresholds) -
 
 def _judges_disagree_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
     widest = details["pairs"][0]
-    (one, two), (first, second) = widest["judges"], widest["values"]
-    if widest["measure"] == "label":
-        return f"{one} gives the label {first}, {two} gives {second}."
-    apart = shown(widest["delta"])
-    return f"{one} gives {widest['measure']} {shown(first)}, {two} gives {shown(second)}: difference {apart}."
+    return "; ".join(
+        f"{judge}: {_values_words({widest['measure']: value})}"
+        for judge, value in zip(widest["judges"], widest["values"], strict=True)
+    )
+
+
+def _values_words(values: Mapping[str, float | str]) -> str:
+    """Return for example "groundedness 0.92, label grounded"."""
+    return ", ".join(f"{name} {each if isinstance(each, str) else shown(each)}" for name, each in values.items())
 
 
 def _still_disagree(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -297,13 +294,8 @@ def _said(judged: JudgeSignal) -> dict[str, Any]:
 
 
 def _supreme_disagrees_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
-    figures = ", ".join(
-        f"{measure} {value if isinstance(value, str) else shown(value)}" for measure, value in details["said"].items()
-    )
-    supremes = " and ".join(details["supremes"])
-    verb = "mark" if len(details["supremes"]) > 1 else "marks"
-    gave = f" {details['judge']} gave {figures}." if figures else ""
-    return f"{supremes} {verb} the verdict of {details['judge']} as wrong.{gave}"
+    verdict = f"{details['judge']} ({_values_words(details['said'])})"
+    return f"Wrong: {verdict}. Marked by: {listed_words(details['supremes'])}"
 
 
 _HTTP = re.compile(r"http_(\d{3})")
@@ -314,6 +306,7 @@ _CAUSES = {
     "connection": "the connection failed",
     "error": "the call failed",
     "split": "its members were split",
+    "truncated": "cut off before its end",
 }
 
 
@@ -327,7 +320,7 @@ def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
         return None
     details: dict[str, Any] = {"judge": failed.title, "status": failed.status.value}
     # Only causes that Judgeboard defines: an error text from an endpoint or a file may quote the answer.
-    if failed.cause in {*_CAUSES, "truncated"} or _HTTP.fullmatch(failed.cause or ""):
+    if failed.cause in _CAUSES or _HTTP.fullmatch(failed.cause or ""):
         details["cause"] = failed.cause
     if failed.tokens is not None:
         details["tokens"] = failed.tokens
@@ -336,14 +329,10 @@ def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
 
 def _judge_failed_words(details: Mapping[str, Any], _params: Mapping[str, Any]) -> str:
     cause = details.get("cause", details["status"])
-    http = _HTTP.fullmatch(cause)
-    if http:
-        cause_words = f"the endpoint answered {http[1]}"
-    elif cause == "truncated":
-        cause_words = f"cut off at {details['tokens']} tokens" if "tokens" in details else "cut off before its end"
-    else:
-        cause_words = _CAUSES.get(cause, "the call failed")
-    return f"The judge gave no usable verdict: {cause_words}."
+    if http := _HTTP.fullmatch(cause):
+        return f"No usable verdict: HTTP {http[1]}"
+    tokens = f" ({details['tokens']} tokens)" if "tokens" in details else ""
+    return f"No usable verdict: {_CAUSES.get(cause, 'the call failed')}{tokens}"
 
 
 def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]:
@@ -403,13 +392,15 @@ def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
 
 
 _OURS: tuple[Rule, ...] = (
-    Rule(LOW_GROUNDEDNESS, low_groundedness, _low_groundedness_words, reads_texts=True, texts_for=_needs_texts),
-    Rule(UNCERTAIN_VERDICT, uncertain_verdict, _uncertain_verdict_words),
     Rule(
-        "low_quality",
-        low_quality,
-        lambda details, params: f"Quality {details['quality']} is {shown(params['threshold'])} or lower.",
+        LOW_GROUNDEDNESS,
+        low_groundedness,
+        partial(_at_threshold, "groundedness"),
+        reads_texts=True,
+        texts_for=_needs_texts,
     ),
+    Rule(UNCERTAIN_VERDICT, uncertain_verdict, partial(_at_threshold, "confidence")),
+    Rule("low_quality", low_quality, partial(_at_threshold, "quality")),
     Rule("feedback_gap", feedback_gap, _feedback_gap_words),
     Rule(
         "poor_rating",

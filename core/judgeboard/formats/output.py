@@ -149,6 +149,14 @@ def text_lines(table: Table) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def fact_lines(facts: Mapping[str, object]) -> Iterator[str]:
+    """Yield a line for each fact: its label and its value. Facts without a value (None or "") are left out."""
+    known = {label: value for label, value in facts.items() if value not in (None, "")}
+    width = max(map(len, known), default=0)
+    for label, value in known.items():
+        yield f"{label:<{width}}  {f'{value:,}' if isinstance(value, int) else value}"
+
+
 def to_html(table: Table, texts: Iterable[str] = ()) -> str:
     """Return the table as HTML, below paragraphs; cells that are aligned to the right have the class ``n``."""
     from html import escape  # it loads all names of characters, which no short command needs

@@ -620,10 +620,12 @@ WORDS: dict[str, str] = {
     "no_logged_messages": "{n:eligible answer} without logged messages. To use query and passages instead, add "
     "--rebuild-messages.",
     # Progress of a queue
-    "overlap": "Several reviews ({needed}): {finished:,} of {items:item} finished.",
-    "sampled": "Random sample: {sampled:answer}.",
-    "sampled_short": "{n:,} more were requested, but none are left.",
-    "conflicts": "Conflicts to adjudicate on the page Conflicts: {n:,}.",
+    "queue_no_match": "The queue is empty: nothing matches the filter.",
+    "queue_all_labelled": "The queue is empty: each answer that matches has a label in a random sample.",
+    "queue_judges_alike": "The queue is empty: {first} and {second} differ on no answer without a label.",
+    "queue_is_yours": "{queue} is assigned to you: its answers are hidden from you until you have reviewed them.",
+    "labelled_again": "{labelled:,} of {joined:answer} have a label that does not count: people label them again.",
+    "enters_name": "To review, people without an address open the pages and enter their name.",
     # Alarms that are open
     "acknowledge": "After you know the cause of an alarm, acknowledge it: `{command}`",
     "queue_closed": "Closed: {finished:,} of {items} finished, {reviews:review} given.",

@@ -1,7 +1,7 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,7 +84,7 @@ class PersonProgress:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """The progress of a queue, with its ``rules`` in words.
+    """The progress of a queue, with its ``rules`` by their labels.
 
     An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. An item
     is ``declined`` if somebody skipped it because it cannot be judged. ``several`` is
@@ -94,7 +94,7 @@ class QueueProgress:
     """
 
     queue: Queue
-    rules: tuple[str, ...]
+    rules: Mapping[str, str]
     items: int
     waiting: int
     leased: int
@@ -316,62 +316,40 @@ def queue_progress(
     )
 
 
-def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
-    """Return a phrase for each rule of a queue; rules about repeats and test items only ``for_lead``."""
-    rules = queue.rules
-    noun, subject = ("pair", "pairs") if rules.subject == PAIRS else ("answer", "flagged answers")
-    subject = subject if rules.flagged_only else "answers, flagged or not"
-    subject = "answers with a gold label" if rules.training else subject
-    if rules.needed == 1:
-        needed = f"1 review of each {noun}"
-    elif rules.overlap == 1:
-        needed = f"{rules.needed} reviews of each {noun}"
-    else:
-        needed = f"{rules.needed} reviews of {percent(rules.overlap)} of the {noun}s, 1 of the others"
-    hidden = [what for what, away in (("other people", rules.blind_people), ("the judge", rules.blind_judge)) if away]
-    blind = f"blind to {' and '.join(hidden)}" if hidden else "not blind"
-    if rules.blind_judge and rules.reveal and rules.subject != PAIRS:  # after a pair, the next pair is shown at once
-        blind += "; the judge is shown after the review"
-    which = f"{subject}: {describe(rules.where)}" if rules.where != RowFilter() else f"all {subject}"
-    phrases = [
-        "answers that are added one by one" if rules.where.response_ids == () else which,
-        ORDER_LABELS[rules.order],
-        needed,
-        blind,
-    ]
-    if rules.max_items is not None and queue.drawn_from is not None:
-        number = min(rules.max_items, queue.drawn_from)
-        if queue.plan is not None:
-            number = sum(stratum["drawn"] for stratum in queue.plan["strata"])
-        how = f" (seed {rules.seed!r})" if rules.order is QueueOrder.RANDOM else ""
-        phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
-    answers = rules.subject != PAIRS
-    more = (
-        (queue.plan is not None, _plan_words(queue)),
-        (queue.label_schema is not None, f"label schema {queue.label_schema}"),
-        (answers and rules.grades, f"requires {', '.join(rules.grades)}"),
-        (answers and rules.optional_grades, f"optional: {', '.join(rules.optional_grades)}"),
-        (rules.sampling_rate, f"{percent(rules.sampling_rate)} randomly sampled"),
-        (rules.training, "training: the gold label is shown after each review"),
-        (rules.implied_labels, "confirm implies the label hallucinated, dismiss implies grounded"),
-        (rules.implied_labels is False, "decisions imply no label"),
-        (rules.test_rate and for_lead, f"{percent(rules.test_rate)} test items with known gold labels"),
-        (
-            rules.repeat_rate and for_lead,
-            f"{percent(rules.repeat_rate)} repeats of the reviewer's own items after a week",
-        ),
-    )
-    phrases += [phrase for applies, phrase in more if applies]
-    seconds = rules.lease_seconds
-    return (*phrases, f"leased for {seconds / 60:g} minutes" if seconds >= 60 else f"leased for {seconds} seconds")
-
-
-def _plan_words(queue: Queue) -> str:
-    plan = queue.plan or {"strata": (), "judge": None}
-    if queue.of_difference:
-        return f"a random sample of the answers on which {plan['judge']} and {plan['other_judge']} differ"
-    judge = "" if plan["judge"] is None else f" and verdict of {plan['judge']}"
-    return f"a random sample of each of {len(plan['strata'])} strata, by flag{judge}"
+def describe_rules(queue: Queue, *, for_lead: bool = False) -> dict[str, str]:
+    """Return the rules of a queue by their labels; rules about repeats and test items only ``for_lead``."""
+    rules, plan = queue.rules, queue.plan or {"strata": (), "judge": None, "other_judge": None}
+    kind = "flagged answers" if rules.flagged_only else "answers"
+    where = "all" if rules.where == RowFilter() else describe(rules.where)
+    hidden = {"other people": rules.blind_people, "the judge": rules.blind_judge}
+    shown_after = rules.blind_judge and rules.reveal and rules.subject != PAIRS  # after a pair, the next one is shown
+    number = min(rules.max_items or 0, queue.drawn_from or 0)
+    if queue.plan is not None:
+        number = sum(stratum["drawn"] for stratum in plan["strata"])
+    is_limited = rules.max_items is not None and queue.drawn_from is not None
+    grades, optional = ((), ()) if rules.subject == PAIRS else (rules.grades, rules.optional_grades)
+    values = {
+        "Items": PAIRS if rules.subject == PAIRS else "training answers" if rules.training else kind,
+        "Filter": "added one by one" if rules.where.response_ids == () else where,
+        "Drawn": f"{number:,} of {queue.drawn_from:,}" if is_limited else None,
+        "Seed": rules.seed if is_limited and rules.order is QueueOrder.RANDOM else None,
+        "Strata": str(len(plan["strata"]) or ""),
+        "Judges": ", ".join(filter(None, (plan["judge"], plan["other_judge"]))),
+        "Order": ORDER_LABELS[rules.order],
+        "Reviews per item": str(rules.needed),
+        "Overlap": percent(rules.overlap) if rules.needed > 1 else None,
+        "Blind to": ", ".join(name for name, is_hidden in hidden.items() if is_hidden) or "nobody",
+        "Judge shown": "after the review" if shown_after else None,
+        "Label schema": queue.label_schema,
+        "Required": ", ".join(grades),
+        "Optional": ", ".join(optional),
+        "Random sample": percent(rules.sampling_rate) if rules.sampling_rate else None,
+        "Implied labels": None if rules.implied_labels is None else "yes" if rules.implied_labels else "no",
+        "Test items": percent(rules.test_rate) if rules.test_rate and for_lead else None,
+        "Own items again": percent(rules.repeat_rate) if rules.repeat_rate and for_lead else None,
+        "Lease": f"{rules.lease_seconds / 60:g} min",
+    }
+    return {label: value for label, value in values.items() if value}
 
 
 def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:

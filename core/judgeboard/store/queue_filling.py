@@ -75,15 +75,6 @@ class CreatedQueue:
     short: int = 0
     labelled: int = 0
 
-    @property
-    def again_sentence(self) -> str | None:
-        """That people label some answers again: "24 of the 52 have a label already; it does not count, so …"."""
-        if not self.labelled:
-            return None
-        has, are = ("has", "it is") if self.labelled == 1 else ("have", "they are")
-        labelled = f"{self.labelled:,} of the {self.joined:,} {has} a label already"
-        return f"{labelled}; it does not count, so {are} labelled again."
-
 
 def fill_queue(connection: Connection, queue: Queue, now: datetime) -> CreatedQueue:
     """Add everything that matches a new queue, and its random sample, up to its maximum number of items."""

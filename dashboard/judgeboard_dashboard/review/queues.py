@@ -133,9 +133,13 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Assigned to", width=150): lambda progress: (
             ", ".join(person.name for person in progress.assigned_to) or "everybody"
         ),
-        Column("Rules", width=420): lambda progress: " · ".join(progress.rules),
+        Column("Rules", width=420): _rules_words,
     }
     return Table.of(queues, columns)
+
+
+def _rules_words(progress: QueueProgress) -> str:
+    return " · ".join(f"{label}: {value}" for label, value in progress.rules.items())
 
 
 def item_words(progress: QueueProgress) -> str:
@@ -189,7 +193,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
     if nothing is not None:
         show(tag("div", nothing.reason, cls="jb-say"))
-    show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
+    show(tag("div", _rules_words(progress), cls="jb-cap"))
     sample = short_sample_note(progress)
     if sample is not None:
         note(sample.text, lead="The random sample is short.")

@@ -5,6 +5,7 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.measure import notes
 from judgeboard.measure.label_plans import plan_number, time_words
 from judgeboard.measure.plans import draw_plan, plans_for_rate
 from judgeboard.measure.result import Result
@@ -153,8 +154,8 @@ def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> No
         assigned = people_named(store(), people, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
         start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
-        shows = "Agreement shows the share of bad answers as soon as they are reviewed."
-        confirm("queues", " ".join(filter(None, (start, created.again_sentence, shows))))
+        again = notes.note("labelled_again", labelled=created.labelled, joined=created.joined).text
+        confirm("queues", f"{start} {again}" if created.labelled else start)
         pick_rows(Rows("queues", {}))
 
 

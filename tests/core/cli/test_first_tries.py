@@ -132,7 +132,7 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     lines = output.out.splitlines()
     assert lines[0].startswith("a0  groundedness 0, ")
     assert max(map(len, lines[::3])) <= 60
-    assert "is below 0.5." in lines[1]
+    assert "(threshold 0.5)" in lines[1]
     assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
     assert output.err.endswith("--limit 3\n")
     assert run(["flags", "list", "--where", "id=a1", "--json", *db]) == 0

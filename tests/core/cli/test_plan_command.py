@@ -11,6 +11,7 @@ from sqlalchemy import insert, select
 from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
+from judgeboard.measure.notes import note
 from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
@@ -134,15 +135,14 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     ):
         assert "with itself" in typed(*words, *judges, code=2)
     log.review_all(ids, label=GOOD)
-    typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9")
+    made = typed("queue", "create", "r", "--assign", "Mara", "--plan", "rate", "--n", "9").out
+    assert note("queue_all_labelled").text in made
     judges[-1] = "other"
     made = typed("queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges).out
-    assert made.index("rag v1") < made.index("other v1")
-    assert "0 of 200" in typed("queue", "list", "r").out
-    assert (
-        "Nothing matches"
-        in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
-    )
+    assert note("queue_judges_alike", first="rag v1", second="other v1").text in made
+    assert "0 of 200\n" in typed("queue", "list", "r").out
+    made = typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
+    assert note("queue_no_match").text in made
 
 
 def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed) -> None:

