@@ -39,15 +39,15 @@ class MissingSetting(BadInput):
         self.examples = examples
 
 
-class AddressUnknown(BadInput):
+class AddressUnknown(MissingOption):
     """The address of a judge version is not stored: it has used no host, or an earlier release stored only the host."""
 
     def __init__(self, version: str, host: str | None) -> None:
         """Make the error from the title of the judge version and its last host, None if it has used none."""
         before = "has used no host yet" if host is None else f"last used the host {host}"
         missing = "Its address" if host is None else "The whole address"
-        super().__init__(f"{version} {before}. {missing} is not stored: give it{'' if host is None else ' again'}")
-        self.host = host
+        text = f"{version} {before}. {missing} is not stored: give it{'' if host is None else ' again'}"
+        super().__init__(text, "--base-url", f"http://{host or 'localhost:8000'}/v1")
 
 
 class OtherHost(BadInput):

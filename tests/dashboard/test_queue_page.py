@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages import markup, press, shown, text_with, texts
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.formats.output import Column, Table, to_csv
+from judgeboard.measure.notes import note
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import work_mark
@@ -245,7 +246,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
     assert starts("Mara")[0]
     for _ in range(2):
         queues.review(queues.mara, Decision.CONFIRM, "legal", label="hallucinated")
-    for who, reason in (("Mara", "You have reviewed all 2 items."), ("Jon", "All 2 items are reviewed.")):
+    for who, reason in (("Mara", note("queue_reviewed", n=2).text), ("Jon", note("queue_finished", n=2).text)):
         offered, words = starts(who)
         assert not offered
         assert reason in words

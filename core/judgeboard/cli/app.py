@@ -193,16 +193,14 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
-def _mended(error: Exception) -> str:
-    """Return the end of a message: the typed command, mended."""
+def _mended(error: Exception) -> str | None:
+    """Return the typed command, mended; None if the error does not say how."""
     if isinstance(error, MissingOption) and _takes(error.add[0]):
-        return f", for example: `{same_command(*error.add)}`"
+        return same_command(*error.add)
     if isinstance(error, MissingSetting):
         settings = " ".join(f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items())
-        return f", for example: `{settings} {same_command()}`"
-    if isinstance(error, UnknownName):
-        return f"; for example: `{same_command(instead={error.wanted: error.known})}`"
-    return ""
+        return f"{settings} {same_command()}"
+    return same_command(instead={error.wanted: error.known}) if isinstance(error, UnknownName) else None
 
 
 def _takes(word: str) -> bool:
@@ -224,7 +222,9 @@ def _failed(error: Exception, *, debug: bool) -> int:
 
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
-        text = " ".join((_words(error) + _mended(error)).split()) or type(error).__name__
+        command = _mended(error)
+        words = _words(error) if command is None else f"{_words(error)}, for example: `{command}`"
+        text = " ".join(words.split()) or type(error).__name__
         hint = "" if isinstance(error, JudgeboardError) else f" ({type(error).__name__}; --debug shows where)"
         echo(f"judgeboard: {without_secrets(text)}{hint}", err=True)
     return error.exit_code if isinstance(error, JudgeboardError) else 2

@@ -16,7 +16,7 @@ from judgeboard.reports.terminal import judging_progress
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.errors import AddressUnknown, OtherHost
+    from judgeboard.errors import OtherHost
     from judgeboard.judges.judge import AskedJudge, JudgeKeywords
     from judgeboard.llm.asking import Generator
     from judgeboard.measure.notes import Note
@@ -238,12 +238,6 @@ def confirm_host(change: "OtherHost") -> bool:
     return click.confirm("Send them there?", err=True)
 
 
-def address_unknown(error: "AddressUnknown") -> BadInput:
-    """Return the error with the command that gives the whole address."""
-    command = options.same_command("--base-url", f"http://{error.host or 'localhost:8000'}/v1")
-    return BadInput(f"{error}, for example: `{command}`")
-
-
 R = TypeVar("R")
 
 
@@ -252,12 +246,10 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
     Raises BadInput with the command where nobody can be asked, or where the address is not known.
     """
-    from judgeboard.errors import AddressUnknown, OtherHost
+    from judgeboard.errors import OtherHost
 
     try:
         return request()
-    except AddressUnknown as error:
-        raise address_unknown(error) from None
     except OtherHost as change:
         if not confirm_host(change):
             raise
@@ -266,13 +258,9 @@ def with_confirmed_host(request: Callable[..., R]) -> R:
 
 def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords") -> "JudgeKeywords":
     """Return the options of a judge, with the address of its last run unless they give one."""
-    from judgeboard.errors import AddressUnknown
     from judgeboard.runs import named_judges
 
-    try:
-        return named_judges.at_last_address(store, make, chosen)
-    except AddressUnknown as error:
-        raise address_unknown(error) from None
+    return named_judges.at_last_address(store, make, chosen)
 
 
 def warned(warnings: Iterable["Note | None"]) -> dict[str, list[str]]:
@@ -285,25 +273,20 @@ def warned(warnings: Iterable["Note | None"]) -> dict[str, list[str]]:
 
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
-    line = f"{head}: {account.words()}"
-    line += f"; {account.not_reached:,} not reached" if account.not_reached and not account.why_stopped else ""
-    yield line + (f"; cost {account.cost_words}" if account.run_id else "")
+    yield f"{head}: {account.words()}" + (f"; cost {account.cost_words}" if account.run_id else "")
     yield from stopped_lines(account)
 
 
 def stopped_lines(account: "RunAccount") -> Iterator[str]:
-    """Yield the reason why a run stopped early, and how to continue it."""
-    if account.why_stopped:
-        yield f"stopped: {account.why_stopped}; {account.not_reached:,} not reached"
-        yield to_continue(account.why_stopped)
-
-
-def to_continue(why_stopped: str | None) -> str:
-    """Return how to continue a run."""
+    """Yield how many calls a run did not make, the reason, and how to continue it."""
+    from judgeboard.measure.notes import note
     from judgeboard.runs.runner import COST_LIMIT
 
-    again = "To continue, run the same command again"
-    return f"{again} with a higher --max-cost." if why_stopped == COST_LIMIT else f"{again}."
+    if account.not_reached:
+        yield f"{account.not_reached:,} not reached"
+    if account.why_stopped:
+        yield f"stopped: {account.why_stopped}"
+        yield note("continue_costlier" if account.why_stopped == COST_LIMIT else "continue").text
 
 
 def check_pairs(file: str | Path, source: str | None) -> None:

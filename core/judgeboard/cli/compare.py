@@ -71,7 +71,7 @@ def compare_command() -> None:
 @click.option(
     "--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeat for more aspects."
 )
-@options.pair_verdicts("for agreement with gold or people")
+@options.pair_verdicts
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
 @click.option("--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.")
@@ -169,7 +169,7 @@ def comparison_lines(report: "PairReport") -> Iterator[str]:
     if report.judge is not None and report.unusable_as != "drop":
         yield note(f"unusable_{report.unusable_as}", n=account.unparsable).text
     if account.run_id is not None:
-        yield f"run {account.run_id}, {account.not_reached:,} not reached, cost {account.cost_words}"
+        yield f"run {account.run_id}, cost {account.cost_words}"
     yield from stopped_lines(account)
     for each in report.aspects:
         yield from ("", *each.lines(COUNTS, FIGURES))

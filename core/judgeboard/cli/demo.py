@@ -198,4 +198,4 @@ def sample_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _imported(new: int, stored: int, what: str) -> str:
-    return f"{new:,} {what} imported, {stored:,} already stored"
+    return f"{what}: {new:,} new, {stored:,} stored"

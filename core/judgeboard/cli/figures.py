@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     "median (quality) or the mean (groundedness). majority: as gold, but adjudications do not count. mean: the mean "
     "of people's scores. each: every person's grade separately.",
 )
-@options.pair_verdicts("with --unit pairs")
+@options.pair_verdicts
 @click.option(
     "--by",
     metavar="query_type|judge_version|generator|source|time|length|rule|metadata.KEY",

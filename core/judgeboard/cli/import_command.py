@@ -430,37 +430,27 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
     """
     rejected = [row for row in summary.first_rejected if not row.differs]
     return [
+        *(["dry run: nothing is stored"] if summary.dry_run else []),
         _counts(summary),
         *_recognised(summary),
         *_columns(summary, file),
         *_labels(summary),
-        *_flags(summary),
+        *([f"  flags: {summary.flags:,}"] if summary.flags else []),
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary, file),
-        *([f"  rejected rows, with reasons: {summary.rejected_file}"] if summary.rejected_file else []),
-        *([f"  {summary.older_file} is from an earlier import"] if summary.older_file else []),
+        *([f"  rejected rows: {summary.rejected_file}"] if summary.rejected_file else []),
+        *([f"  earlier import: {summary.older_file}"] if summary.older_file else []),
         *(f"  {problem}" for problem in (summary.rejected_problem, summary.unreadable) if problem),
     ]
 
 
 def _counts(summary: "ImportSummary") -> str:
-    if not summary.rows and summary.others:
-        return f"{summary.file}: no {KINDS[summary.kind].noun}s"
-    if not summary.rows:
-        return f"{summary.file}: 0 rows of {summary.format}: there is nothing to import"
-    would = "would be " if summary.dry_run else ""
-    if summary.usable and not summary.new and not summary.rejected and not summary.feedback_added:
-        since = "" if summary.before is None else f" since {summary.before.day} {summary.before:%b %Y}"
-        rows = "its row is" if summary.unchanged == 1 else f"all {summary.unchanged:,} rows are"
-        return f"{summary.file}: nothing new, {rows} already stored{since}"
-    differ = "differs" if summary.differing == 1 else "differ"
-    noun = "row" if summary.kind == "responses" else KINDS[summary.kind].noun
-    return (
-        f"{summary.file}: {counted(summary.rows, noun)} of {summary.format}: {summary.new:,} {would}new, "
-        f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected"
-        + (f" ({summary.differing:,} of them {differ} from the stored row)" if summary.differing else "")
-        + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
-    )
+    counts = {"new": summary.new, "unchanged": summary.unchanged, "rejected": summary.rejected}
+    rare = {"differing": summary.differing, "feedback added": summary.feedback_added}
+    counts |= {name: n for name, n in rare.items() if n}
+    rows = counted(summary.rows, "row" if summary.kind == "responses" else KINDS[summary.kind].noun)
+    numbers = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+    return f"{summary.file}: {rows} of {summary.format}: {numbers}"
 
 
 def _recognised(summary: "ImportSummary") -> list[str]:
@@ -519,14 +509,6 @@ def _labels(summary: "ImportSummary") -> list[str]:
     if turned := other_way(summary.labels):
         lines.append(f"  if these words mean the other label, use {turned}")
     return lines
-
-
-def _flags(summary: "ImportSummary") -> list[str]:
-    """Return how many flags the new rows raised, and the command that lists flagged answers."""
-    if not summary.flags:
-        return []
-    flags = counted(summary.flags, "flag")
-    return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flags list`"]
 
 
 def _unread(summary: "ImportSummary") -> list[str]:

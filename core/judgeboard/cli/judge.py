@@ -10,15 +10,15 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
+    account_lines,
     stored_judge_options,
-    to_continue,
     with_confirmed_host,
 )
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, with_methods
 from judgeboard.reports.terminal import progress
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted, file_text, money
+from judgeboard.text import file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
@@ -212,32 +212,20 @@ def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:
     """Return how many verdicts of a run have an expected score."""
     from judgeboard.store.judgments import count_expected
 
-    if summary.run_id is None or summary.ok == 0:
+    if summary.run_id is None:
         return []
     with store.reading() as connection:
         scored = count_expected(connection, summary.run_id)
-    if scored == summary.ok:
-        every = "the usable verdict" if scored == 1 else f"all {scored:,} usable verdicts"
-        return [f"expected score: stored for {every}"]
-    reason = "the other replies had no token probabilities" if scored else "the endpoint returns no token probabilities"
-    return [f"expected score: stored for {scored:,} of {counted(summary.ok, 'usable verdict')}; {reason}"]
+    return [f"expected score: {scored:,} of {summary.ok:,}"]
 
 
 def summary_lines(summary: "JudgingSummary") -> list[str]:
     """Return the outcome of a run as lines for a terminal."""
+    from judgeboard.measure.notes import note
+
     if summary.selected == 0:
-        return [f"{summary.judge}: nothing to judge. No answer matches, or this version has judged all that match."]
-    lines = [
-        f"{summary.judge}, run {summary.run_id}: {summary.words()}"
-        + (f"; {summary.not_reached:,} not reached" if summary.not_reached and summary.state != "done" else "")
-        + f"; cost {summary.cost_words}"
-    ]
-    if summary.why_stopped:
-        lines.append(f"stopped: {summary.why_stopped}")
-    if summary.not_reached and summary.state == "done":
-        lines.append(f"{counted(summary.not_reached, 'answer')} got a verdict from another run in the meantime.")
-    elif summary.not_reached:
-        lines.append(to_continue(summary.why_stopped))
-    elif summary.asked - summary.ok:
-        lines.append("To judge the answers without a usable verdict again, add --rejudge failed to the command.")
+        return [note("nothing_to_judge", judge=summary.judge).text]
+    lines = [*account_lines(f"{summary.judge}, run {summary.run_id}", summary)]
+    if summary.asked > summary.ok and not summary.not_reached:
+        lines.append(note("judge_failed_again").text)
     return lines

@@ -248,25 +248,23 @@ def since(help_text: str) -> Callable[[F], F]:
     return click.option("--since", metavar="TIME", callback=_moment, help=help_text)
 
 
-def pair_verdicts(use: str) -> Callable[[F], F]:
-    """Return the options for verdicts on pairs that are unusable or differ between the orders."""
-    return decorator(
-        with_default(
-            "--unusable",
-            type=click.Choice(["drop", "tie", "wrong"]),
-            default="drop",
-            help=f"How an unusable verdict counts {use}.",
-        ),
-        with_default(
-            "--inconsistent",
-            type=click.Choice(["net", "drop", "wrong", "tie"]),
-            default="net",
-            help=f"How a pair counts {use} if the judge's preference changes with the order. net: if the two verdicts "
-            "prefer different answers, the pair counts as a tie; if only one verdict is a tie, the other verdict "
-            "counts. drop: the pair does not count. wrong: it counts as a wrong verdict. tie: it counts as a tie.",
-        ),
-        group="Pairs",
-    )
+pair_verdicts = decorator(
+    with_default(
+        "--unusable",
+        type=click.Choice(["drop", "tie", "wrong"]),
+        default="drop",
+        help="How an unusable verdict counts.",
+    ),
+    with_default(
+        "--inconsistent",
+        type=click.Choice(["net", "drop", "wrong", "tie"]),
+        default="net",
+        help="How a pair counts if the judge's preference changes with the order. net: if the two verdicts prefer "
+        "different answers, the pair counts as a tie; if only one verdict is a tie, the other verdict counts. drop: "
+        "the pair does not count. wrong: it counts as a wrong verdict. tie: it counts as a tie.",
+    ),
+    group="Pairs",
+)
 
 
 def _day(context: click.Context, option: click.Parameter, text: str | None) -> None:

@@ -44,7 +44,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
-    text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs), EXAMPLES])
+    text = "\n".join([HEAD, _settings(), *_source_lines(source, logs), EXAMPLES])
     write_whole(path, lambda file: file.write(f"{text.rstrip()}\n".encode()), private=False)
     is_typed = click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
     config = ("--config", str(named)) if is_typed else ()
@@ -70,32 +70,33 @@ def _log(file: str) -> "FileMapping":
         return FileMapping(file, "responses", tuple(MappedField(str(use.ours), use.theirs, ()) for use in uses))
 
 
-def _judge_lines() -> Iterator[str]:
+SETTINGS = """\
+db = "judgeboard.db"  # a SQLite file, or an address: postgresql://judge@db/judgeboard
+primary_judge = "{primary}"  # pages, trends and flag rules use this judge
+
+# Flag rules. These are the defaults.
+# low_groundedness = 0.5  # an answer with a lower score is flagged
+# random_share = 0.02  # so many answers are flagged at random: figures of all answers rest on them
+# always_review = ["medical"]  # query types of which every answer is flagged
+
+# A judge that asks a model. It needs a key in the environment, or the address of your own server.
+{mark}[judges.main]
+{mark}model = "{model}"
+# base_url = "http://localhost:8000/v1"
+# prompt = "prompt.md"  # `judgeboard versions prompt rag > prompt.md` writes the built-in one
+
+[judges.lexical]  # word overlap: works offline and costs nothing
+kind = "lexical"
+"""
+
+
+def _settings() -> str:
+    """Return the settings and judges of a new file. The judge main is a comment if there is no key for a model."""
     from judgeboard.settings.model import provider_address, provider_key
 
-    keys = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
-    yield 'db = "judgeboard.db"  # a SQLite file, or an address: postgresql://judge@db/judgeboard'
-    yield f'primary_judge = "{"main" if keys else "lexical"}"  # pages, trends and flag rules use this judge'
-    yield ""
-    yield "# Flag rules. These are the defaults."
-    yield "# low_groundedness = 0.5  # an answer with a lower score is flagged"
-    yield "# random_share = 0.02  # so many answers are flagged at random: figures of all answers rest on them"
-    yield '# always_review = ["medical"]  # query types of which every answer is flagged'
-    yield ""
-    if keys:
-        yield "[judges.main]"
-        yield f'model = "{EXAMPLE_MODELS[keys[0]]}"  # {keys[0].upper()}_API_KEY is set'
-        yield "# temperature = 0"
-        yield '# prompt = "prompt.md"  # `judgeboard versions prompt rag > prompt.md` writes the built-in one'
-    else:
-        yield "# A judge that asks a model. It needs a key in the environment, or the address of your own server."
-        yield "# [judges.main]"
-        yield f'# model = "{EXAMPLE_MODELS["openai"]}"'
-        yield '# base_url = "http://localhost:8000/v1"'
-    yield ""
-    yield "[judges.lexical]  # word overlap: works offline and costs nothing"
-    yield 'kind = "lexical"'
-    yield ""
+    known = [name for name in EXAMPLE_MODELS if provider_key(name) or provider_address(name)]
+    model = EXAMPLE_MODELS[known[0] if known else "openai"]
+    return SETTINGS.format(primary="main" if known else "lexical", mark="" if known else "# ", model=model)
 
 
 EXAMPLES = """\

@@ -16,7 +16,7 @@ from judgeboard.cli.push import TARGETS, as_seconds, push_options
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import LevelMeasure, RowFilter, describe
-from judgeboard.text import counted, money
+from judgeboard.text import counted, iso_z, money
 
 if TYPE_CHECKING:
     from judgeboard.cli.push import PushKeywords
@@ -402,7 +402,7 @@ def _event_lines(events: "Iterable[tuple[str | None, AlertEvent]]") -> Iterator[
     """Yield open events as lines for a terminal, each with the name of its rule if it is not None."""
     for name, event in events:
         of = "" if name is None else f"{name}: "
-        yield f"open since {event.opened_at:%Y-%m-%d %H:%M} UTC: {of}{event.sentence}"
+        yield f"open since {iso_z(event.opened_at)}: {of}{event.sentence}"
 
 
 _READ: dict[Kind, Callable[["Store", str | None], Iterator[Rule]]] = {

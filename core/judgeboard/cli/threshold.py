@@ -23,10 +23,6 @@ HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
 DEFAULT_JUDGE = (
     "Judge version: name (newest version), 'name v3' or fingerprint (default: the newest version of the primary judge)."
 )
-NEXT = (
-    "To use a threshold: page Settings, part Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query types: "
-    "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3')."
-)
 REVIEW_THE_REST = (
     "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Settings, or as "
     "JUDGEBOARD_UNCERTAIN_VERDICT. Then run `judgeboard flags apply`."
@@ -188,6 +184,7 @@ def _last_lines(results: "Sequence[Result]") -> Iterator[str]:
 
 def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") -> Iterator[str]:
     """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or why it is refused."""
+    from judgeboard.measure.notes import note
     from judgeboard.measure.thresholds import advised_setting
     from judgeboard.people.roster import flags_to_supersede
 
@@ -201,11 +198,11 @@ def _next_lines(store: "Readable", results: "Sequence[Result]", cuts: "Cuts") ->
     try:
         superseded = flags_to_supersede(store, **changed)
     except BadInput as error:
-        yield f"{NEXT} `judgeboard flags apply` is refused until this is corrected: {error}"
-        return
-    yield f"{NEXT} Then run `judgeboard flags apply{' --yes' if superseded else ''}`."
-    if superseded:
-        yield f"It supersedes {counted(superseded, 'open flag')}, whose reason no longer holds."
+        applied = note("threshold_not_applied", error=str(error))
+    else:
+        code = "threshold_apply_and_supersede" if superseded else "threshold_apply"
+        applied = note(code, **({"n": superseded} if superseded else {}))
+    yield from (note("threshold_use").text, applied.text)
 
 
 def _calibration_lines(result: "Calibration") -> Iterator[str]:

@@ -127,7 +127,9 @@ class SchemaField:
     required: Annotated[bool, unless_null(False)] = False
     options: Annotated[tuple[Option, ...], BeforeValidator(_options), Field(max_length=MOST_OPTIONS)] = ()
     many: Annotated[bool, unless_null(False)] = False
-    levels: Annotated[tuple[tuple[int, Text | None], ...], BeforeValidator(_levels)] = ()
+    levels: Annotated[
+        tuple[tuple[int, Text | None], ...], BeforeValidator(_levels), Field(max_length=MOST_OPTIONS)
+    ] = ()
     low: Number | None = None
     high: Number | None = None
     on: Literal["answer", "passages"] = "answer"
@@ -174,19 +176,19 @@ class SchemaField:
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield each invalid part with the reason."""
         if "options" in _PARTS.get(self.type, ()) and not self.options:
-            yield "options", f"the type {self.type.value} needs options"
+            yield "options", "this type needs options"
         if len(set(self.values)) < len(self.values):
             yield "options", "two options are the same"
         first = self.levels[0][0] if self.levels else 0
-        if self.type is FieldType.SCALE and not 2 <= len(self.levels) <= MOST_OPTIONS:
-            yield "levels", f"a scale has 2 to {MOST_OPTIONS} levels, written like {{1: poor, 2: good}}"
+        if self.type is FieldType.SCALE and len(self.levels) < 2:
+            yield "levels", "a scale has two levels or more, written like {1: poor, 2: good}"
         if [level for level, _ in self.levels] != list(range(first, first + len(self.levels))):
             yield "levels", "the levels must be consecutive whole numbers, the lowest first"
         if self.low is not None and self.high is not None and self.low >= self.high:
             yield "low", "must be below high"
         for part in ("options", "many", "levels", "low", "high"):
             if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in ((), None, False):
-                yield part, f"cannot be used with the type {self.type.value}"
+                yield part, "cannot be used with this type"
 
 
 def _one_of(field: SchemaField, value: Any) -> Any:
@@ -455,15 +457,15 @@ def _problems_beside(
         yield "name", "the field is given twice"
     for name, values in field.shown_when:
         if name not in known:
-            yield "shown_when", f"no earlier field is called {name!r}"
+            yield "shown_when", f"no earlier field {name!r}"
         elif known[name].values:
             strange = [value for value in values if not _holds(value, known[name].values)]
             if strange:
-                yield "shown_when", f"{name} never has the value {_shown(strange[0])}"
+                yield "shown_when", f"{name} is never {_shown(strange[0])}"
     own = [option.key for option in field.options if option.key is not None]
     for key in own:
         if key in keys or own.count(key) > 1:
-            yield "options", f"the key {key} is taken: each key chooses one value"
+            yield "options", f"key {key} is taken"
 
 
 def as_yaml(schema: LabelSchema) -> str:

@@ -128,7 +128,7 @@ def _single_row(batch: Any) -> dict[str, Any] | str:
     except UnicodeDecodeError:
         return "not UTF-8"
     except (ValueError, OverflowError) as error:
-        return f"contains a value that cannot be read: {first_line(error)}"
+        return f"unreadable value: {first_line(error)}"
 
 
 def _json_value(value: Any) -> Any:

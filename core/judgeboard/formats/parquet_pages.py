@@ -73,10 +73,10 @@ def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size:
         if of_lists:
             densest = max(densest, total / max(1, group.num_rows))
             if total > MOST_PAGES + MOST_RATIO * column.total_compressed_size:
-                return GroupPlan(0, (), f"column {path} unpacks to {total >> 20:,} MB")
+                return GroupPlan(0, (), f"{path} unpacks to {total >> 20:,} MB")
         largest += of_data + of_dictionary
     if largest > MOST_PAGES + file_size:
-        return GroupPlan(0, (), f"its largest pages unpack to {largest >> 20:,} MB")
+        return GroupPlan(0, (), f"pages of {largest >> 20:,} MB")
     return GroupPlan(max(1, min(BATCH_ROWS, int(BATCH_BYTES / densest))), tuple(dictionaries))
 
 

@@ -39,13 +39,13 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
         for name, table in getattr(settings, section).items():
             value = getattr(table, field)
             if value is not None and value not in known:
-                yield settings.fail(f"must be one of {', '.join(known)}, not {value!r}", section, name, field)
+                yield settings.fail(f"{value!r} is unknown; known: {', '.join(known)}", section, name, field)
     for section in ("queues", "judging_rules"):
         for name, table in getattr(settings, section).items():
             try:
                 check_flag_rules(connection, parse_where(table.where))
             except BadInput as error:
-                yield settings.fail(f"is not usable: {error}", section, name, "where")
+                yield settings.fail(str(error), section, name, "where")
     yield from _rule_faults(settings)
     for name, alert in settings.alerts.items():
         try:
@@ -59,7 +59,7 @@ def _rule_faults(settings: Settings) -> Iterator[BadInput]:
         model = RULES[name].options if name in RULES else None
         if model is None:
             known = ", ".join(rule.name for rule in RULES.values() if rule.options is not None) or "none"
-            yield settings.fail(f"is no flag rule with options; rules with options: {known}", "flag_rules", name)
+            yield settings.fail(f"has no options; known: {known}", "flag_rules", name)
             continue
         try:
             settings.options_of(name, model)

@@ -547,7 +547,7 @@ def _fault(value: Any) -> str | None:
                 return "contains a number beyond 64 bits: write it as a text"
         elif isinstance(item, list | dict):
             if depth == MAX_DEPTH:
-                return f"is nested more than {MAX_DEPTH} levels deep"
+                return "is nested too deeply"
             inner = [*item, *item.values()] if isinstance(item, dict) else item
             waiting.extend((part, depth + 1) for part in inner)
     return None
@@ -561,11 +561,9 @@ def _text_fault(text: str) -> str | None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        code = ord(text[error.start])
         # Readers keep a byte that is not UTF-8 as U+DC80 to U+DCFF (surrogateescape).
-        if 0xDC80 <= code <= 0xDCFF:
-            return "is not UTF-8"
-        return f"contains half a character (the lone surrogate U+{code:04X})"
+        is_byte = 0xDC80 <= ord(text[error.start]) <= 0xDCFF
+        return "is not UTF-8" if is_byte else "contains half a character"
     return None
 
 

@@ -304,7 +304,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
             answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
-                return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
+                return Rejected(row.line, answer.field, f"answer rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
         cells = self._cells(row, counts=True)
         taken = cells.taken

@@ -83,7 +83,7 @@ class Failed:
 
 
 _FIXES = {
-    401: "set {key} to a key that it accepts",
+    401: "set {key} to a key that it accepts; jobs send it only to the address in {address}",
     402: "the account needs credit, or use another key ({key})",
     403: "use a key that may use this model ({key}), or another --model",
     404: "check the model's name (--model), and that the address (--base-url) ends in /v1",
@@ -255,7 +255,7 @@ class EndpointChat:
                 replaced = False
             return self.provider.read(content), replaced
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-            return Failed(f"not a chat completion: {_shown(called.body)}"), False
+            return Failed(f"no chat completion: {_shown(called.body)}"), False
 
     def _failed(self, called: Called) -> Failed:
         if called.failure is not None:
@@ -263,17 +263,20 @@ class EndpointChat:
             unreadable = called.failure == "unreadable"
             return Failed(f"{self.host}: {called.detail}") if unreadable else Failed(called.failure, temporary=True)
         error = read_error(called.body)
-        reason = f"HTTP {called.status}: {_shown(error.message)}" if error.message else f"HTTP {called.status}"
+        reason = f"HTTP {called.status}"
+        if error.message and called.status != 401:  # the body of a 401 often repeats part of the key
+            reason = f"{reason}: {_shown(error.message)}"
         status = 402 if error.out_of_quota else 404 if error.code == "model_not_found" else called.status
         if (fix := _FIXES.get(status)) and status not in RETRIES:
-            raise EndpointRefused(self._none_served(called.status, reason, fix.format(key=self.provider.key_variable)))
+            fix = fix.format(key=self.provider.key_variable, address=self.provider.address_variable)
+            raise EndpointRefused(f"{self.host} refuses calls of {self.model!r}: {reason}; {fix}")
         if error.content_refused:
             return Failed(reason, refused=True)
         if called.status in {400, 422} and error.rejected:
             return Failed(reason, rejected=error.rejected)
         if called.status in _REDIRECTS:
             goal = _shown(without_secrets(masked(called.headers.get("location", ""))))
-            return Failed(f"HTTP {called.status}: it redirects to {goal}; to send texts there, use --base-url")
+            return Failed(f"{reason}: use --base-url {goal}")
         if called.status in RETRIES:
             asked_s = asked_wait_s(called.headers, datetime.now(UTC))
             return Failed(reason, temporary=True, asked_wait_s=asked_s)
@@ -288,15 +291,6 @@ class EndpointChat:
                 f"{self.host} asks to wait {failed.asked_wait_s:,.0f} s ({failed.reason}): try again after that"
             )
         return f"{failed.reason} ({failures} tries)"
-
-    def _none_served(self, status: int, reason: str, fix: str) -> str:
-        if status != 401:
-            return f"{self.host} does not serve {self.model!r}: {reason}; {fix}"
-        # These messages leave out the body of a 401, which often repeats part of the key.
-        if self._key == NO_KEY:
-            key, address = self.provider.key_variable, self.provider.address_variable
-            return f"{self.host} needs a key (HTTP 401): set {key}; jobs send it only to the address in {address}"
-        return f"{self.host} refused the key (HTTP 401): {fix}"
 
 
 def _shown(message: str) -> str:

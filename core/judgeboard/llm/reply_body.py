@@ -62,7 +62,7 @@ class BodyLimit:
             sent = self._inflate.unconsumed_tail
 
     def _too_large(self) -> UnreadableReply:
-        return UnreadableReply(f"its reply has more than {self._most / MB:.3g} MB")
+        return UnreadableReply(f"reply over {self._most / MB:.3g} MB")
 
 
 class _BoundedStream(httpx2.AsyncByteStream):

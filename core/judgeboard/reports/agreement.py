@@ -4,14 +4,13 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
-from judgeboard.formats.output import Column, Table, text_lines, to_html, to_json
+from judgeboard.formats.output import Column, Table, text_lines, to_json
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import (
     AgreementResult,
@@ -29,7 +28,7 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.reliance import Reliance, reliance, reliance_of, stand_in_note
 from judgeboard.measure.result import Result
 from judgeboard.measure.words import FIGURES
-from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page
+from judgeboard.reports.front_page import CHART_STYLE, LogSummary, front_page, html_of
 from judgeboard.stats.alternative_annotator import EPSILONS, MIN_ITEMS, AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
@@ -66,6 +65,15 @@ p{margin:.3rem 0;max-width:70ch}.quiet{color:var(--quiet);font-size:.9rem}
 th,td{padding:.22rem .8rem .22rem 0;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}
 td.n,th.n{text-align:right}
 """
+_PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Agreement · Judgeboard</title><style>{style}</style></head><body>
+{first}<h2 class="appendix">Appendix: all statistics</h2>
+<p class="quiet">Intervals are 95 % confidence intervals (CI). A figure that is not available shows the reason.</p>
+{appendix}<script type="application/json" id="agreement">{results}</script>
+</body></html>
+"""
 
 
 def report_results(
@@ -100,17 +108,12 @@ def report_page(results: Sequence[AgreementResult], log: LogSummary) -> str:
     Every text of the database is escaped; the page has no scripts and loads nothing. It contains the results as JSON
     too, for programs.
     """
-    body = "".join(_html(each) for result in results for each in _report(result))
-    safe = to_json(results).replace("<", "\\u003c")  # a text of the log must not end the script element
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Agreement · Judgeboard</title><style>{_STYLE}{CHART_STYLE}</style></head><body>\n"
-        f"{''.join(front_page(results[0], log)) if results else ''}"
-        '<h2 class="appendix">Appendix: all statistics</h2>\n'
-        '<p class="quiet">Intervals are 95 % confidence intervals (CI). A figure that is not available shows the '
-        "reason.</p>\n"
-        f'{body}<script type="application/json" id="agreement">{safe}</script>\n</body></html>\n'
+    first = front_page(results[0], log) if results else ()
+    return _PAGE.format(
+        style=f"{_STYLE}{CHART_STYLE}",
+        first="".join(map(html_of, first)),
+        appendix="".join(html_of(part) for result in results for part in _report(result)),
+        results=to_json(results).replace("<", "\\u003c"),  # a text of the log must not end the script element
     )
 
 
@@ -351,14 +354,6 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     for part in result.parts:
         of_graded = alone if part.headline.code == "classes" else ""
         yield f"{part.sentence}{of_graded}", (each.text for each in part.caveats), part_table(part)
-
-
-def _html(part: Table | tuple[str, str]) -> str:
-    if isinstance(part, Table):
-        return to_html(part)
-    kind, text = part
-    tag = kind if kind in {"h2", "h3"} else "p"
-    return f"<{tag}{'' if kind == tag else f' class={chr(34)}{kind}{chr(34)}'}>{escape(text)}</{tag}>\n"
 
 
 def _figure_row(name: str, estimate: Estimate) -> tuple[Any, ...]:

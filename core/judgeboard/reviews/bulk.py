@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.people.permissions import allowed
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_request
@@ -141,8 +142,8 @@ class BulkAdded:
     @property
     def sentences(self) -> str:
         """What the action did."""
-        left = f" {self.left:,} unchanged: already in the queue." if self.left else ""
-        return f"Added {counted(self.added, 'answer')} to {self.queue}.{left}"
+        left = note("in_queue_before", n=self.left) if self.left else None
+        return paragraph((note("added_to_queue", queue=self.queue, n=self.added), left))
 
 
 def add_many(

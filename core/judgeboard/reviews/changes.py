@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Label, Stage, Verdict, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
+from judgeboard.measure.notes import Note, note
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     check_not_forgotten,
@@ -51,8 +52,8 @@ FROM_GROUNDEDNESS = 0.2
 """Groundedness values differ if they are at least this far apart. People grade in steps of 0.2 to 0.3."""
 
 
-def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> str:
-    """Withdraw a current review, reopen the flags that it decided, and return a sentence that says what happened.
+def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, now: datetime | None = None) -> Note:
+    """Withdraw a current review, reopen the flags that it decided, and return what happened.
 
     If a newer flag of the same rule is open on the answer, the old flag is superseded instead. Earlier reviews that
     this review replaced stay in the history and do not become current again. In a queue the reviewer leases the item
@@ -233,23 +234,17 @@ def _undone(
     response: LockedResponse | None,
     states: Mapping[int, FlagState],
     item_state: ItemState | None,
-) -> str:
-    decided = review.decision in STATE_AFTER
-    reopened = FlagState.OPEN in states.values()
-    superseded = bool(states) and set(states.values()) == {FlagState.SUPERSEDED}
-    name = "" if response is None else shortened(response.external_id, LONGEST_ID)
+) -> Note:
     if response is None:
-        return f"Undone: pair {review.pair_id} is yours again."
-    if decided and superseded:
-        return "Cannot reopen: a newer flag is open on this answer."
-    if decided and (reopened or not states) and item_state is not ItemState.ADJUDICATED:
-        return f"Undone: {name} is open again."
-    if decided:
-        return f"Undone: your review of {name} is withdrawn; other reviews decide it."
-    if review.decision is Decision.UNSURE:
-        return f"Undone: {name} is in your queue again."
-    earlier = " Your earlier grade is in the history." if review.replaces is not None else ""
-    return f"Undone: your grade of {name} is withdrawn.{earlier}"
+        return note("undone_pair", pair=review.pair_id or 0)
+    answer = shortened(response.external_id, LONGEST_ID)
+    if review.decision not in STATE_AFTER:
+        return note("undone_unsure" if review.decision is Decision.UNSURE else "undone_grade", answer=answer)
+    if states and set(states.values()) == {FlagState.SUPERSEDED}:
+        return note("undone_superseded", answer=answer)
+    is_open = not states or FlagState.OPEN in states.values()
+    is_reopened = is_open and item_state is not ItemState.ADJUDICATED
+    return note("undone_open" if is_reopened else "undone_decided", answer=answer)
 
 
 def _check_editable(connection: Connection, review: Review, decision: Decision | None, grade: Grade) -> None:

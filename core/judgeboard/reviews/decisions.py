@@ -18,6 +18,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
+from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     NOTHING,
@@ -159,11 +160,11 @@ def decide(
             held = held_words(connection, states) if decision in STATE_AFTER else None
             return Decided(review_id, held)
         if flag.state is FlagState.OPEN:
-            refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
+            refusal = note("in_queue_counts", queue=str(in_queue))
         else:
             refusal = _why_closed(connection, flag, response, review)
-        refusal += keep_note(connection, review, reviewer, {"flag": flag.id})
-    raise DecisionRefused(refusal)  # raised after the commit, so that the note is kept
+        reasons = refusal, *keep_note(connection, review, reviewer, {"flag": flag.id})
+    raise DecisionRefused(paragraph(reasons))  # raised after the commit, so that the note is kept
 
 
 def grade(
@@ -268,40 +269,36 @@ def check_label(connection: Connection, review: Review) -> None:
         raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
-def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
-    """Store the note of a refused decision as a review without decision and grade; return sentences about both.
+def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> list[Note]:
+    """Store the note of a refused decision as a review without decision and grade; return what happens to both.
 
-    A refused grade counts in no figure, so it is not stored. The draft of its author is kept. The text is empty if the
-    decision came without a note and a grade.
+    A refused grade counts in no figure, so it is not stored. The draft of its author is kept.
     """
-    grade, note = refused.grade, refused.grade.only_notes()
+    grade, notes = refused.grade, refused.grade.only_notes()
     if grade.label_implied:
         grade = replace(grade, label=None, label_implied=False)
-    words = "" if grade == note else " Your grade is not stored."
-    if note == NOTHING:
-        return words
+    dropped = [] if grade == notes else [note("grade_dropped")]
+    if notes == NOTHING:
+        return dropped
     key = note_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
-        kept = replace(refused, decision=None, preferences={}, grade=note, request_key=key)
+        kept = replace(refused, decision=None, preferences={}, grade=notes, request_key=key)
         all_details = {"review": insert_review(connection, kept), **details}
         record_event(
             connection, "keep_draft", reviewer.name, response_id=kept.response_id, details=all_details, now=kept.at
         )
-    return f"{words} Your note is kept."
+    return [*dropped, note("note_kept")]
 
 
-def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> str:
+def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> Note:
     """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
-    external_id = shortened(response.external_id, LONGEST_ID)
+    answer = shortened(response.external_id, LONGEST_ID)
     decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
-    first = decided[0] if decided else None
-    if first is None or first.decision is None:
-        return f"A newer judgment replaced this flag on {external_id}."
-    who = "You" if first.reviewer_id == review.reviewer_id else shortened(first.by, LONGEST_NAME)
-    at, now = first.at.astimezone(UTC), review.at.astimezone(UTC)
-    day = "" if at.date() == now.date() else f"on {at.day} {at:%b} "
-    year = f"{at.year} " if at.year != now.year else ""
-    return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
+    if not decided or decided[0].decision is None:
+        return note("flag_replaced", answer=answer)
+    by = "you" if decided[0].reviewer_id == review.reviewer_id else shortened(decided[0].by, LONGEST_NAME)
+    verb = f"{VERBS[decided[0].decision]} by {by}"
+    return note("flag_decided", answer=answer, decided=verb, when=f"{decided[0].at.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
 
 
 def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from judgeboard.measure.notes import Note, note
 from judgeboard.store.clock import utc_now
 from judgeboard.store.leases import ItemCounts, count_items_for, count_with_others, own_progress, skipped_items
 from judgeboard.store.next_items import own_item, training_answers
 from judgeboard.store.queues import Queue, assignees
-from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +26,18 @@ class NothingLeft:
     assigned_alone: bool
 
     @property
-    def reason(self) -> str:
-        """The reason as a sentence."""
-        items, reviewed = self.counts.items, self.counts.reviewed
+    def note(self) -> Note:
+        """The reason."""
+        items, others = self.counts.items, self.counts.open - self.skipped
         if not items:
-            return "The queue has no items for you."
-        if reviewed == items:
-            return f"You have reviewed {'the only item' if items == 1 else f'all {items:,} items'}."
-        own = f" You have reviewed {counted(reviewed, 'item')}." if reviewed else ""
-        if self.skipped:
-            needs = "needs a review" if self.skipped == 1 else "need reviews"
-            own = f" You skipped {counted(self.skipped, 'item')}, which still {needs}.{own}"
+            return note("queue_has_nothing")
+        if self.counts.reviewed == items:
+            return note("queue_reviewed", n=items)
         if self.with_others:
-            return f"Others have leased {counted(self.with_others, 'item')}, which may become available later.{own}"
-        of_others = self.counts.open - self.skipped
-        if of_others:
-            needs = "needs" if of_others == 1 else "need"
-            nobody = ", but nobody else is assigned to the queue" if self.assigned_alone else ""
-            return f"{counted(of_others, 'item')} {needs} reviews by others{nobody}.{own}"
-        if self.skipped:
-            return own.strip()
-        declined = "declined" if self.counts.declined == items else "reviewed or declined"
-        finished = declined if self.counts.declined else "reviewed"
-        return f"{'The only item is' if items == 1 else f'All {items:,} items are'} {finished}.{own}"
+            return note("queue_leased", n=self.with_others)
+        if others:
+            return note("queue_of_nobody" if self.assigned_alone else "queue_of_others", n=others)
+        return note("queue_skipped", n=self.skipped) if self.skipped else note("queue_finished", n=items)
 
 
 def nothing_left(

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, FlagState, ItemState, PairItem, Stage
 from judgeboard.errors import NotAllowed
+from judgeboard.measure.notes import note
 from judgeboard.people.permissions import may
 from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.hidden_rows import hidden_of
@@ -131,14 +132,11 @@ def update_states(
 def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str | None:
     """Return a sentence that names the queues that keep decided flags (states by id) open; None if none does."""
     flag_ids = [flag_id for flag_id, state in states.items() if state is FlagState.OPEN]
-    reasons = []
+    queues = []
     for name, item_id, needed in holding_items(connection, flag_ids):
         result = outcome(reviews_on(connection, item_id), needed)
-        needs = counted(result.more, "review") if result.more else "an adjudication"
-        reasons.append(f"queue “{name}” still needs {needs}")
-    if not reasons:
-        return None
-    return f"The {'flag stays' if len(flag_ids) == 1 else 'flags stay'} open: {', '.join(reasons)}."
+        queues.append(f"{name} (needs {counted(result.more, 'review') if result.more else 'an adjudication'})")
+    return note("flags_held", queues=queues).text if queues else None
 
 
 def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> dict[int, FlagState]:

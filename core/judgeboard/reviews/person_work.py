@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, Estimate
+from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.periods import PERIOD_DAYS, start_of
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
@@ -205,16 +206,18 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> F
 
 
 def feedback_words(feedback: Feedback) -> str:
-    """Return the feedback on a training item as sentences, with the lead's reason."""
+    """Return the feedback on a training item, with the lead's reason."""
     decision, gold = feedback.gold.decision, feedback.gold.grade
     grades = (
         f"{name} {getattr(gold, name)}" for name in ("groundedness", "quality") if getattr(gold, name) is not None
     )
     decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(decision or "", decision)
     label = ", ".join(filter(None, (decided, gold.label, *grades)))
-    verdict = {True: "Correct.", None: "An unsure review is not compared."}.get(feedback.agrees)
-    verdict = verdict or f"Differs from the gold label on {', '.join(feedback.differ_on)}."
-    return f"{verdict} Gold label: {label}." + (f" Reason: {gold.note}" if gold.note else "")
+    if feedback.agrees is False:
+        verdict = note("gold_differs", parts=feedback.differ_on, label=label)
+    else:
+        verdict = note("gold_agrees" if feedback.agrees else "gold_unsure", label=label)
+    return paragraph((verdict, note("gold_reason", reason=gold.note) if gold.note else None))
 
 
 def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now: datetime) -> PersonWork:

@@ -163,7 +163,8 @@ def decide_item(
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, state, reveals, repeated=False)
         outside = replace(review, queue_item_id=None, flag_ids=())
-        refusal = f"{refusal}{keep_note(connection, outside, reviewer, details | {'decision': None})}"
+        kept = keep_note(connection, outside, reviewer, details | {"decision": None})
+        refusal = " ".join((refusal or LOST, *(each.text for each in kept)))
     raise DecisionRefused(refusal)  # raised after the commit, so that the note is kept
 
 
@@ -363,7 +364,7 @@ def _refusal(
 ) -> str | None:
     """Return why a review cannot be stored under ``lease`` (None: the lease ended); None if it can."""
     if queue.state is QueueState.CLOSED:
-        return f"The queue {queue.name} has been closed since then."
+        return "The queue has been closed since then."
     if item.state is ItemState.LEFT:
         return "This item has left its queue since then."
     if lease is not None:

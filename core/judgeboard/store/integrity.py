@@ -61,7 +61,7 @@ def check_integrity(engine: Engine, seconds: float = CHECK_SECONDS) -> Integrity
                 faults.append(str(error).partition("\n")[0])
     if faults or time.monotonic() <= deadline:
         return Integrity(tuple(faults))
-    return Integrity(complete=False, reason=f"the check was stopped after {seconds:g} seconds")
+    return Integrity(complete=False, reason="the check takes too long")
 
 
 def _faults_of_file(connection: Any) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _faults_of_file(connection: Any) -> Iterator[str]:
         if line != b"ok":
             yield line.decode(errors="replace").removeprefix("*** in database main ***\n").partition("\n")[0]
     for table, row, parent, _key in connection.execute("PRAGMA foreign_key_check"):
-        yield f"row {row} of {table.decode()} refers to a row of {parent.decode()} that is missing"
+        yield f"{table.decode()} row {row}: {parent.decode()} missing"
     yield from _unreadable_values(connection)
 
 
@@ -83,7 +83,7 @@ def _unreadable_values(connection: Any) -> Iterator[str]:
                     if value is not None:
                         read(value)
                 except (AttributeError, TypeError, ValueError):
-                    yield f"row {row} of {table.name} has an unreadable value in {name}"
+                    yield f"{table.name} row {row}: {name} unreadable"
 
 
 def _reader(column: Column[Any]) -> Callable[[Any], object]:

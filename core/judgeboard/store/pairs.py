@@ -144,7 +144,7 @@ def _of(pair: Pair, stored: dict[tuple[str, str], int], clashes: set[tuple[str, 
     a, b = ((pair.source, side_id(pair.external_id, side)) for side in "ab")
     for key in (a, b):
         if key in clashes:
-            return f"the response {key[1]!r} is stored with other content"
+            return "one of its answers is stored with other content"
     return stored[a], stored[b]
 
 
@@ -298,13 +298,11 @@ def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | N
     question, answers = content_hash.split(":")
     stored_question, stored_answers = stored.content_hash.split(":")
     if question != stored_question:
-        return "question", f"{pair.external_id!r} is stored with another question, options or reference"
+        return "question", "the stored question, options or reference differ"
     if answers and answers != stored_answers:
-        how = "with other answers" if stored_answers else "without answers"
-        return "answer_a", f"{pair.external_id!r} is stored {how}"
+        return "answer_a", "the stored answers differ"
     if pair.gold is not None and pair.gold != stored.gold:
-        how = "without a gold" if stored.gold is None else f"with the gold {stored.gold.value!r}"
-        return "gold", f"{pair.external_id!r} is stored {how}"
+        return "gold", "the stored gold differs"
     return None
 
 

@@ -120,7 +120,7 @@ def _table_row(row: Mapping[str, Any]) -> Entry:
     if column is None:
         return Entry(None, reason="no answer: the row has no column of a provider")
     if row.get("Status") == "ERROR" or not row[column]:
-        return Entry(None, reason=f"no answer: {shown_reason(row.get('Grader Reason') or 'the provider failed')}")
+        return Entry(None, reason=shown_reason(row.get("Grader Reason") or "the provider failed"))
     names = list(row)
     variables = {name: row[name] for name in names[: names.index(column)] if name != "Description"}
     provider = _ANSWERS.fullmatch(column)

@@ -28,7 +28,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     The mark of the reviewer is an audit of the teacher's grade.
     """
     if ANSWER not in row:
-        yield Entry(None, reason=f"the record has no {ANSWER}")
+        yield Entry(None, reason=f"no {ANSWER}")
         return
     known = without_nothing(row)
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}

@@ -192,7 +192,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
     if nothing is not None:
-        show(tag("div", nothing.reason, cls="jb-say"))
+        show(tag("div", nothing.note.text, cls="jb-say"))
     show(tag("div", _rules_words(progress), cls="jb-cap"))
     sample = short_sample_note(progress)
     if sample is not None:

@@ -99,7 +99,7 @@ def _undo_skip_in_queue(
 def _withdraw(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
     """Undo a review. Return whether it was; the head line shows the result, or why it was refused."""
     try:
-        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key))
+        session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key).text)
     except DecisionRefused as refused:
         session.say(str(refused), refused=True)
     session.used_keys.add(request_key)

@@ -562,7 +562,7 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         with reading() as connection:
             nothing = nothing_left(connection, work.queue, work.reviewer.id)
         if nothing is not None:
-            reason, skipped = nothing.reason, nothing.skipped
+            reason, skipped = nothing.note.text, nothing.skipped
     show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate

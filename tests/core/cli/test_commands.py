@@ -294,7 +294,7 @@ def test_exported_responses_import_again_without_a_change(
     file = str(tmp_path / f"out.{format_}")
     assert run(["export", "responses", "--format", format_, "-o", file, "--db", database]) == 0
     assert run(["import", file, "--db", database]) == 0
-    assert "nothing new, all 4" in capsys.readouterr().out
+    assert "0 new, 4 unchanged" in capsys.readouterr().out
 
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:

@@ -295,9 +295,9 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('[judges.a]\nkind = "rga"', "line 2: judges.a.kind must be one of rag, .*lexical, not 'rga'"),
-        ('[judges.a]\nprovider = "opnai"', "line 2: judges.a.provider must be one of openai, anthropic, not 'opnai'"),
-        ('[queues.a]\npreset = "wurst"', "line 2: queues.a.preset must be one of random, .*, not 'wurst'"),
+        ('[judges.a]\nkind = "rga"', "line 2: judges.a.kind 'rga' is unknown; known: rag, .*lexical"),
+        ('[judges.a]\nprovider = "opnai"', "line 2: judges.a.provider 'opnai' is unknown; known: openai, anthropic"),
+        ('[queues.a]\npreset = "wurst"', "line 2: queues.a.preset 'wurst' is unknown; known: random, .*"),
         (
             '[queues.a]\nneeded = 2\nwhere = {rule = "low"}',
             "line 3: queues.a.where is not usable: there is no rule 'low'; rules: low_groundedness, ",

@@ -42,7 +42,7 @@ def test_one_command_imports_judges_and_flags_and_again_changes_nothing(
     assert next_of(first) == ["judgeboard", "serve", "--db", database]
     assert run(command) == 0
     again = capsys.readouterr().out
-    assert "nothing new" in again
+    assert "0 new" in again
     assert open_flags in again
     assert run(["quickstart", str(tmp_path / "none.jsonl"), "--db", database, "--no-serve"]) == 2
 

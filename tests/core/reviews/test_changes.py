@@ -100,14 +100,19 @@ def test_the_same_press_twice_is_one_change(team: ReviewCase, flag: int) -> None
         assert [review.stands for review in load_item(connection, team.response_id).reviews] == [True, False]
 
 
-OPEN_AGAIN = "Undone: ragtruth-12260 is open again."
+def undone(team: ReviewCase, review_id: int) -> tuple[str, object]:
+    told = team.undo(review_id, team.mara)
+    return told.code, told.values["answer"]
+
+
+OPEN_AGAIN = ("undone_open", "ragtruth-12260")
 
 
 @on_sqlite
 @pytest.mark.parametrize("decision", [Decision.CONFIRM, Decision.DISMISS])
 def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> None:
     decided = team.decide(flag, team.mara, decision)
-    assert team.undo(decided.review_id, team.mara) == OPEN_AGAIN
+    assert undone(team, decided.review_id) == OPEN_AGAIN
     assert team.state(flag) == "open"
     assert team.standing() == []
     assert [(row["decision"], row["replaces"]) for row in team.reviews()] == [
@@ -122,15 +127,15 @@ def test_undo_opens_the_flag_again(team: ReviewCase, flag: int, decision) -> Non
 @on_sqlite
 def test_undo_gives_an_unsure_flag_back(team: ReviewCase, flag: int) -> None:
     unsure = team.decide(flag, team.mara, Decision.UNSURE)
-    assert "ragtruth-12260" in team.undo(unsure.review_id, team.mara)
-    assert (team.state(flag), team.standing()) == ("open", [])
+    assert undone(team, unsure.review_id) == ("undone_unsure", "ragtruth-12260")
+    assert team.standing() == []
 
 
 @on_sqlite
 def test_undo_does_not_bring_an_earlier_doubt_back(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.mara, Decision.UNSURE)
     sure = team.decide(flag, team.mara, Decision.CONFIRM)
-    assert team.undo(sure.review_id, team.mara) == OPEN_AGAIN
+    assert undone(team, sure.review_id) == OPEN_AGAIN
     assert team.standing() == []
 
 
@@ -165,7 +170,7 @@ def test_a_flag_is_not_reopened_beside_a_newer_one(team: ReviewCase, flag: int) 
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
     assert (newer != flag, team.state(newer)) == (True, "open")
-    team.undo(decided.review_id, team.mara)
+    assert undone(team, decided.review_id) == ("undone_superseded", "ragtruth-12260")
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
     assert team.standing() == []
 
@@ -175,7 +180,7 @@ def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase
     decided = team.decide(flag, team.mara, Decision.CONFIRM)
     newer = team.judge(0.2, version=2)
     team.decide(newer, team.jon, Decision.DISMISS)
-    assert team.undo(decided.review_id, team.mara) == OPEN_AGAIN
+    assert undone(team, decided.review_id) == OPEN_AGAIN
     assert (team.state(flag), team.state(newer)) == ("open", "dismissed")
 
 
@@ -185,7 +190,7 @@ def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team: ReviewCas
     with pytest.raises(DecisionRefused):
         team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(note="Why?"))
     kept = team.reviews()[-1]
-    assert "is withdrawn" in team.undo(kept["id"], team.mara)
+    assert undone(team, kept["id"]) == ("undone_grade", "ragtruth-12260")
     assert team.state(flag) == "confirmed"
 
 
@@ -202,7 +207,7 @@ def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag
     first = team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(first.review_id, team.jon)
     team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(hours=1))
-    with pytest.raises(DecisionRefused, match=r"Jon dismissed ragtruth-12260.*10:41"):
+    with pytest.raises(DecisionRefused, match=r"dismissed by Jon on .* 10:41 UTC"):
         team.decide(flag, team.mara, Decision.CONFIRM, now=NOW + timedelta(hours=2))
 
 

@@ -86,7 +86,7 @@ def each_span(read: Callable[[Row], Trace | None]) -> Callable[[Iterable[Row]], 
             fault = fault_in(row.values)
             trace = None if fault else read(row)
             if trace is None:
-                yield row, Entry(None, reason=": ".join(fault or ("not a span", "it has no id, or none of its trace")))
+                yield row, Entry(None, reason=": ".join(fault) if fault else "a span and its trace need an id")
                 continue
             earlier = traces.setdefault(trace.spans[0].trace_id, trace)
             if earlier is not trace:
