@@ -8,7 +8,6 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused, NotFound
-from judgeboard.measure.notes import note
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.decisions import grade, labelled_decision

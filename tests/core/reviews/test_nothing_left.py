@@ -38,11 +38,14 @@ def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(ca
         assert reason(case, case.mara) is None
         case.review(case.mara)
     leased = [case.lease(who) for who in (case.jon, case.ada)]
-    assert reason(case, case.mara) == ("queue_reviewed", 2), "what others have cannot come to Mara"
+    # What others have cannot come to Mara.
+    assert reason(case, case.mara) == ("queue_reviewed", 2)
     assert reason(case, case.lead) == ("queue_leased", 2)
-    assert reason(case, case.jon) is None, "Jon has an item"
+    # Jon has an item.
+    assert reason(case, case.jon) is None
     case.later(days=1)
-    assert reason(case, case.lead) is None, "the leases ended"
+    # The leases ended.
+    assert reason(case, case.lead) is None
     skip(case.store, case.lease(case.lead).token, case.lead, now=case.now)
     case.review(case.lead)
     assert len({each.item_id for each in leased}) == 2
@@ -89,7 +92,8 @@ def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: Queu
         decided = case.review(who, decision, "gold")
     case.adjudicate(decided.item_id)
     case.queue(training=True, flagged_only=False)
-    assert reason(case, case.mara) is None, "its items are stored when Mara begins"
+    # Its items are stored when Mara begins.
+    assert reason(case, case.mara) is None
     case.review(case.mara)
     assert reason(case, case.mara) == ("queue_reviewed", 1)
 

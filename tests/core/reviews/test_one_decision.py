@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace

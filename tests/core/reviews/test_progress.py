@@ -1,6 +1,5 @@
 """How far a queue is, counted as one would by hand."""
 
-import re
 from datetime import timedelta
 
 import pytest
