@@ -210,6 +210,17 @@ def listed_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def listed_some(names: Sequence[str], most: int) -> str:
+    """Return at most so many names, and the number of the others: "sql, table and 12 more"."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def shown_name(name: str) -> str:
+    """Return a name of a file or a column on one line."""
+    return (name if name.isprintable() else repr(name)) or "(no name)"
+
+
 def day_words(day: int, *, year: bool = True) -> str:
     """Return a UTC day (days since 1970-01-01) as "1 Mar 2026", without ``year`` as "1 Mar"."""
     moment = EPOCH + timedelta(days=day)

@@ -123,7 +123,7 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     visit(page, "/imports")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
-    expect(card).to_contain_text("Some values are not clear")
+    expect(card).to_contain_text("Not clear")
     for box, choice in (("Column", "rating"), ("Is read as", "thumbs")):
         page.get_by_role("combobox", name=box).fill(choice)  # a long list shows its first options alone
         page.get_by_role("option", name=choice, exact=True).click()

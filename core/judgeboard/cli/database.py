@@ -317,7 +317,7 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
         line
         for finding in findings
         for line in (
-            f"{'ok ' if finding.ok else 'fix'}  {finding.what}",
+            f"{'ok ' if finding.ok else 'fix'}  {finding.what}{f': {finding.value}' if finding.value else ''}",
             *([f"     {finding.fix}"] if finding.fix else []),
         )
     ]

@@ -21,7 +21,7 @@ from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
 from judgeboard.reports.terminal import progress
-from judgeboard.text import counted
+from judgeboard.text import counted, shown_name
 
 if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
@@ -251,7 +251,7 @@ def _batch_line(batch: "ImportBatch") -> str:
     if batch.counts is not None:
         rows = f"{batch.counts.get('new', 0):,} new, {batch.counts.get('rejected', 0):,} rejected"
     undone = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
-    start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {_plain(batch.file)}"
+    start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {shown_name(batch.file)}"
     return f"{start}  {batch.kind}: {rows}; by {batch.actor}{undone}"
 
 
@@ -369,14 +369,14 @@ def mapping_lines(mapping: "FileMapping") -> list[str]:
         return lines
     rows = [("field", "column", "values as they would be stored")]
     rows += [
-        (each.ours, _plain(each.theirs) if each.theirs else "(all rows)", " | ".join(each.values))
+        (each.ours, shown_name(each.theirs) if each.theirs else "(all rows)", " | ".join(each.values))
         for each in mapping.fields
     ]
     rows += [(ours, "?", "no column fits") for ours in mapping.missing]
     widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
     lines += [f"  {ours:{widths[0]}}  {theirs:{widths[1]}}  {values}" for ours, theirs, values in rows]
     if mapping.left_over:
-        lines.append(f"  left over: {', '.join(map(_plain, mapping.left_over[:MAX_COLUMNS]))}")
+        lines.append(f"  left over: {', '.join(map(shown_name, mapping.left_over[:MAX_COLUMNS]))}")
     if mapping.asks_dates is not None:
         lines.append(f"Is {mapping.asks_dates.example} a date with the day or the month first? Choose one.")
     return lines
@@ -428,13 +428,17 @@ def summary_lines(summary: "ImportSummary", file: str) -> list[str]:
 
     ``file`` is the file as the user typed it.
     """
+    from judgeboard.imports.labels import in_other_words, other_way
+
     rejected = [row for row in summary.first_rejected if not row.differs]
+    turned = other_way(summary.labels) if in_other_words(summary.labels) else None
     return [
         *(["dry run: nothing is stored"] if summary.dry_run else []),
         _counts(summary),
-        *_recognised(summary),
+        *(f"  {label}: {value}" for label, value in summary.facts.items()),
         *_columns(summary, file),
-        *_labels(summary),
+        *(f"  {message}" for message in summary.messages),
+        *([f"  if these words mean the other label: {turned}"] if turned else []),
         *([f"  flags: {summary.flags:,}"] if summary.flags else []),
         *_first(rejected, summary.rejected - summary.differing),
         *_differing(summary, file),
@@ -453,21 +457,6 @@ def _counts(summary: "ImportSummary") -> str:
     return f"{summary.file}: {rows} of {summary.format}: {numbers}"
 
 
-def _recognised(summary: "ImportSummary") -> list[str]:
-    """Return what the file was taken for, if it is an export of another tool, and what else it has."""
-    if summary.export is None:
-        return []
-    rows = f"; these rows are its {KINDS[summary.kind].noun}s" if summary.rows else ""
-    lines = [f"  recognised: {summary.export}{rows}"]
-    if summary.tool_source and summary.rows and kind_class(summary.kind).brings_answers:
-        lines.append(f"  source: {summary.tool_source} (to choose another, use --source NAME)")
-    if summary.kind == "responses":
-        lines += [
-            f"  it also has {counted(rows, KINDS[kind].noun)} (--kind {kind})" for kind, rows in summary.others.items()
-        ]
-    return lines
-
-
 def _columns(summary: "ImportSummary", file: str) -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
     beside = summary.mapping is not None and summary.mapping.kind != summary.kind
@@ -481,51 +470,14 @@ def _columns(summary: "ImportSummary", file: str) -> list[str]:
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
     read += [f"{ours} is {value}" for ours, value in constants.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
-    lines += _unread(summary)
     if summary.mapping is not None and summary.mapping.further is not None:
         label, ours = summary.mapping.further
         again = _command(file, "--map", f"{label}={ours}", "--set", "grades.annotator=human").strip()
-        lines.append(f"  {_plain(label)} may be a person's label of each answer: to read it too, run `{again}`")
-    if summary.id_from_content and summary.new and summary.not_read:
-        lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
+        lines.append(f"  {label} may be a person's label of each answer: to read it too, run `{again}`")
     for use in summary.columns:
         if not use.sure:
             choices = " or ".join(f"--map {f'{use.theirs}={scale}'!r}" for scale in ("thumbs", "stars"))
             lines.append(f"  not sure: {use.theirs!r}: {use.how} Use {choices}")
-    return lines
-
-
-def _labels(summary: "ImportSummary") -> list[str]:
-    """Return which words were read as which label, if they are other words, and further messages."""
-    from judgeboard.imports.labels import in_other_words, labels_sentence, other_way
-
-    lines = [f"  {message}" for message in summary.messages]
-    if summary.dates is not None:
-        order = str(summary.dates.order).replace("-", " ")
-        lines.append(f"  dates: {order}, as {summary.dates.example} in {_plain(summary.dates.column)} shows")
-    if not in_other_words(summary.labels):
-        return lines
-    lines.append(f"  labels: {labels_sentence(summary.labels)}")
-    if turned := other_way(summary.labels):
-        lines.append(f"  if these words mean the other label, use {turned}")
-    return lines
-
-
-def _unread(summary: "ImportSummary") -> list[str]:
-    """Return the columns that are not read, and the values of fields that could not be read."""
-    lines = []
-    if summary.not_read:
-        names = _named(summary, [*summary.not_read], summary.not_read)
-        lines.append(f"  not read: {names} ({kind_class(summary.kind).left_over})")
-    for theirs, unread in summary.unread.items():
-        values = counted(unread.times, "value")
-        lines.append(
-            f"  {_plain(theirs)}: {values} not read as {unread.ours}, kept in metadata (first: {unread.reason})"
-        )
-    if summary.left_out:
-        lines.append(f"  left out, beside the rows: {', '.join(map(_plain, summary.left_out[:MAX_COLUMNS]))}")
-    if summary.encoding is not None:
-        lines.append(f"  encoding: {summary.encoding}")
     return lines
 
 
@@ -550,18 +502,6 @@ def _first(rows: Sequence[Rejected], total: int) -> list[str]:
         kind = " differing rows" if rows and rows[0].differs else ""
         lines.append(f"  and {total - len(lines):,} more{kind}")
     return lines
-
-
-def _named(summary: "ImportSummary", names: Sequence[str], times: Mapping[str, int] | None = None) -> str:
-    # On one line, without control codes for the terminal.
-    shown: Iterable[str] = map(_plain, names[:MAX_COLUMNS])
-    if times is not None:
-        shown = (f"{each} ({counted(times[name], 'time')})" for each, name in zip(shown, names, strict=False))
-    return ", ".join(shown) + summary.more_words(len(names), MAX_COLUMNS)
-
-
-def _plain(name: str) -> str:
-    return (name if name.isprintable() else repr(name)) or "(no name)"
 
 
 def _one_or_several(names: list[str]) -> str:

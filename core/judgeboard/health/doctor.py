@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -36,10 +35,11 @@ _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a cle
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; ``fix`` is the next step, if there is one."""
+    """The result of one check: ``value`` is what was found, ``fix`` the next step, if there is one."""
 
     ok: bool
     what: str
+    value: str | None = None
     fix: str | None = None
 
 
@@ -63,7 +63,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
             yield Finding(ok=False, what="database", fix=str(error))
             return
         counts = f"{counted(answers, 'answer')}, {counted(open_flags, 'open flag')}"
-        yield Finding(ok=True, what=f"database {store.shown_url}: {counts}")
+        yield Finding(ok=True, what=f"database {store.shown_url}", value=counts)
     if store.is_sqlite:
         yield from _check_readers(Path(str(store.engine.url.database)))
     if answers == 0:
@@ -71,34 +71,28 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
 
 
 def _file_finding(store: Store) -> Finding:
-    began = time.monotonic()
     integrity = check_integrity(store.engine)
-    took = f"{time.monotonic() - began:.1f} s"
-    if integrity.faults:
-        place = damaged(store.engine.url) if store.is_sqlite else f"{store.shown_url} is damaged: restore a backup"
-        return Finding(ok=False, what=f"integrity, checked in {took}: {'; '.join(integrity.faults)}", fix=place)
-    if not integrity.complete:
-        # Of a file, an unfinished check is no good news. A server without the extension is as most servers are.
-        return Finding(ok=not store.is_sqlite, what=f"integrity not checked: {integrity.reason}")
-    return Finding(ok=True, what=f"integrity, checked in {took}")
+    # Of a file, an unfinished check is no good news. A server without the extension is as most servers are.
+    ok = not integrity.faults and (integrity.complete or not store.is_sqlite)
+    fix = damaged(store.engine.url) if store.is_sqlite else "restore a backup"
+    value = "; ".join(integrity.faults) or integrity.reason or "no fault"
+    return Finding(ok=ok, what="integrity", value=value, fix=fix if integrity.faults else None)
 
 
 def _hash_findings(store: Store) -> Iterator[Finding]:
     with store.reading() as connection:
         hashed = compare_hashes(connection)
     fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
+    compared = f"{hashed.compared:,} of {counted(hashed.answers, 'answer')}"
     if hashed.differing:
         rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))
-        n = len(hashed.differing)
-        differ = "differs from its hash" if n == 1 else "differ from their hash"
-        what = f"{n:,} of {counted(hashed.compared, 'answer')} {differ}: row {rows}"
-        yield Finding(ok=False, what=what, fix=fix)
+        value = f"{len(hashed.differing):,} of {compared}: row {rows}"
+        yield Finding(ok=False, what="answers that differ from their hash", value=value, fix=fix)
     if hashed.versions:
-        what = f"judge versions differ from their fingerprint: {', '.join(hashed.versions[:MOST_FAULTS])}"
-        yield Finding(ok=False, what=what, fix=fix)
+        value = ", ".join(hashed.versions[:MOST_FAULTS])
+        yield Finding(ok=False, what="judge versions that differ from their fingerprint", value=value, fix=fix)
     if not hashed.differing and not hashed.versions:
-        what = f"content compared with its hash: {hashed.compared:,} of {counted(hashed.answers, 'answer')}"
-        yield Finding(ok=True, what=what)
+        yield Finding(ok=True, what="content compared with its hash", value=compared)
 
 
 def _settings_findings(store: Store) -> Iterator[Finding]:
@@ -110,12 +104,9 @@ def _settings_findings(store: Store) -> Iterator[Finding]:
     fix = "use the same judgeboard.toml and variables on all machines; `judgeboard config` shows those of this terminal"
     for worker in workers:
         names = sorted(name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name))
-        if names:
-            process = f"process {worker.process} on {worker.host}"
-            what = f"settings: the worker in {process} has other values than this terminal: {', '.join(names)}"
-            yield Finding(ok=False, what=what, fix=fix)
-    if workers and all(worker.hashes == here for worker in workers):
-        yield Finding(ok=True, what=f"settings: equal in this terminal and {counted(len(workers), 'worker')}")
+        what = f"settings of process {worker.process} on {worker.host}"
+        value = f"other values: {', '.join(names)}" if names else "equal"
+        yield Finding(ok=not names, what=what, value=value, fix=fix if names else None)
 
 
 def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
@@ -132,17 +123,16 @@ def plugins() -> list[Plugin]:
 def plugin_finding(plugin: Plugin) -> Finding:
     """Return whether a plugin can be used."""
     what = f"plugin {plugin.name} ({plugin.group}) of {plugin.source}"
-    if plugin.fault is None:
-        return Finding(ok=True, what=what)
-    return Finding(ok=False, what=f"{what}: {plugin.fault}", fix="install a version that works, or remove the package")
+    fix = None if plugin.fault is None else "install a version that works, or remove the package"
+    return Finding(ok=plugin.fault is None, what=what, value=plugin.fault, fix=fix)
 
 
 def _check_readers(file: Path) -> Iterator[Finding]:
     """Warn if all users of this machine can read the database. Sharing it with a group is no finding."""
     mode = file.stat().st_mode
     if mode & S_IROTH:
-        fix = f"unless this is wanted: chmod o-rwx {shlex.quote(str(file))}*"
-        yield Finding(ok=True, what=f"all users of this machine can read the database ({filemode(mode)})", fix=fix)
+        fix = f"chmod o-rwx {shlex.quote(str(file))}*"
+        yield Finding(ok=True, what="all users of this machine can read the database", value=filemode(mode), fix=fix)
 
 
 def check_endpoint(model: str | None, provider: str | None, base_url: str | None) -> Finding:
@@ -152,22 +142,19 @@ def check_endpoint(model: str | None, provider: str | None, base_url: str | None
     chosen = choose_provider(
         provider or settings.provider, model=named, base_url=base_url or provider_address("openai")
     )
-    address = masked(base_url or provider_address(chosen.name) or chosen.base_url)
-    endpoint = f"endpoint {address}"
+    endpoint = f"endpoint {masked(base_url or provider_address(chosen.name) or chosen.base_url)}"
     if not named:
-        fix = "choose one with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
-        return Finding(ok=True, what=f"no model is chosen (endpoint: {address})", fix=fix)
+        fix = "choose a model with --model or JUDGEBOARD_MODEL; without a model, use --judge lexical"
+        return Finding(ok=True, what=endpoint, value="no model", fix=fix)
     try:
         verdict = asyncio.run(_ask(model, provider, base_url))
     except JudgeboardError as error:
         return Finding(ok=False, what=endpoint, fix=str(error))
-    reported = f"{endpoint}: {verdict.model_reported}"
-    if verdict.status is Status.OK:
-        return Finding(ok=True, what=f"{reported} answered in {verdict.latency_ms} ms ({verdict.reply_format})")
-    if verdict.status is Status.ERROR:
-        return Finding(ok=False, what=endpoint, fix=f"it answered: {verdict.error}")
-    fix = f"its verdict was {verdict.status}: {verdict.error}. A larger model, or --max-output, may help"
-    return Finding(ok=False, what=f"{reported} answered without a usable verdict", fix=fix)
+    if verdict.status is not Status.OK:
+        fix = f"{verdict.status}: {verdict.error}. A larger model, or --max-output, may help"
+        return Finding(ok=False, what=endpoint, value=verdict.model_reported, fix=fix)
+    values = verdict.model_reported, verdict.reply_format, f"{verdict.latency_ms} ms"
+    return Finding(ok=True, what=endpoint, value=", ".join(map(str, values)))
 
 
 async def _ask(model: str | None, provider: str | None, base_url: str | None) -> Verdict:

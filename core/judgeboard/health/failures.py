@@ -70,14 +70,10 @@ def _events(connection: Connection) -> Iterator[Failure]:
 
 
 def _of_traces(unused: UnusedTraces) -> Failure:
-    """Return "12 traces have no answer. Received in the last 7 days, 9 of them from shop. Reason: …"."""
-    source = f"from {unused.source}"
-    if unused.of_source < unused.traces:
-        source = f"{unused.of_source:,} of them {source}"
-    reason = f" Reason: {' '.join(unused.reason.split())}" if unused.reason else ""
-    have = "has" if unused.traces == 1 else "have"
-    lead = f"{counted(unused.traces, 'trace')} {have} no answer."
-    return Failure("unused_traces", unused.source, lead, f"Received in the last {DAYS} days, {source}.{reason}")
+    """Return "12 traces without an answer. 9 from shop: The call failed"."""
+    lead = f"{counted(unused.traces, 'trace')} without an answer."
+    reason = " ".join((unused.reason or "reason unknown").split())
+    return Failure("unused_traces", unused.source, lead, f"{unused.of_source:,} from {unused.source}: {reason}")
 
 
 def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]:
@@ -99,10 +95,10 @@ def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
 def _rules(connection: Connection) -> Iterator[Failure]:
     for rule in list_rules(connection):
         if rule.state is RuleState.ACTIVE and rule.problem:
-            yield Failure("judging_rule", rule.name, f"The judging rule {rule.name} does not judge.", rule.problem)
+            yield Failure("judging_rule", rule.name, f"Judging rule {rule.name}.", rule.problem)
     for alert in list_alert_rules(connection):
         if alert.state is RuleState.ACTIVE and alert.problem:
-            yield Failure("alert_rule", alert.name, f"The alert rule {alert.name} is not evaluated.", alert.problem)
+            yield Failure("alert_rule", alert.name, f"Alert rule {alert.name}.", alert.problem)
 
 
 def _push_targets(connection: Connection) -> Iterator[Failure]:

@@ -16,11 +16,10 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import HELD_BYTES
 from judgeboard.imports.dates import DatesOfColumn
 from judgeboard.imports.fields import (
-    MAX_COLUMNS,
     ColumnUse,
 )
-from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Stored
-from judgeboard.imports.labels import LabelWord
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, ImportKind, Stored, kind_class
+from judgeboard.imports.labels import LabelWord, in_other_words, labels_sentence
 from judgeboard.imports.mapping import FileMapping
 from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, UnclearFile, Unread, clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
@@ -32,10 +31,12 @@ from judgeboard.store.outages import tried_again
 from judgeboard.store.settings import remember_mapping, remembered_mapping
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
+from judgeboard.text import counted, listed_some, shown_name
 
 BATCH_ROWS = 1_000
 IDS_FROM_CONTENT = ("responses", "pairs")
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
+MOST_NAMED = 30  # maximum number of columns in a text
 MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
@@ -120,13 +121,33 @@ class ImportSummary:
             use.ours for use in self.columns if use.theirs is None
         }
 
-    def more_words(self, columns: int, listed: int) -> str:
-        """Return " and 12 more" for the columns that are not listed. For very many columns, it is a lower bound."""
-        if columns <= listed:
-            return ""
-        if len(self.names) > MAX_COLUMNS:
-            return f" and more than {columns - listed - 1:,} more"
-        return f" and {columns - listed:,} more"
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the file was taken for, and what was read in another way or not at all, by labels."""
+        others = self.others if self.kind == RESPONSES else {}
+        class_ = kind_class(self.kind)
+        is_beside = self.mapping is not None and self.mapping.kind != self.kind
+        not_read = {} if is_beside else self.not_read
+        names = [f"{shown_name(name)} ({counted(times, 'time')})" for name, times in not_read.items()]
+        dates = self.dates
+        facts = {
+            "recognised": self.export,
+            "source": self.tool_source if self.rows and class_.brings_answers else None,
+            "also has": ", ".join(counted(n, KINDS[kind].noun) for kind, n in others.items()),
+            "not read": f"{listed_some(names, MOST_NAMED)} ({class_.left_over})" if names else None,
+            "ids": "derived from the content" if names and self.new and self.id_from_content else None,
+            **{
+                shown_name(theirs): f"{counted(each.times, 'value')} not read as {each.ours} (first: {each.reason})"
+                for theirs, each in self.unread.items()
+            },
+            "left out": listed_some([*map(shown_name, self.left_out)], MOST_NAMED),
+            "encoding": self.encoding,
+            "dates": None
+            if dates is None
+            else f"{dates.order}, as {dates.example} in {shown_name(dates.column)} shows",
+            "labels": labels_sentence(self.labels) if in_other_words(self.labels) else None,
+        }
+        return {label: value for label, value in facts.items() if value}
 
 
 def import_file(

@@ -111,30 +111,19 @@ FORMULA = 2
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
-def _reasoning(tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool) -> str:
-    if not tally.words:
-        support = "The answer has no content words."
-    elif passages is None:
-        support = "The log has no passages, so groundedness is not available."
-    elif not passages:
-        support = "Nothing was retrieved, so nothing supports the answer."
-    elif not tally.missing:
-        support = f"All {tally.words} content words of the answer occur in the passages."
-    else:
-        missing = list(dict.fromkeys(word.written for word in tally.missing))
-        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
-        support = (
-            f"{tally.words - len(tally.missing)} of {tally.words} content words of the answer occur in the passages; "
-            f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
-        )
-    notes = [f"{tally.query_covered * 100:.0f} % of the words of the question occur in the answer"]
-    if no_question:
-        notes = [NO_QUESTION]
-    if tally.not_found_sentences:
-        notes.append("it says that something was not found")
-    if tally.cut_off:
-        notes.append("it stops in the middle of a sentence")
-    return f"Word-overlap baseline, no understanding of meaning. {support} Quality: {', '.join(notes)}."
+def _reasoning(tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool, is_cut: bool) -> str:
+    missing = list(dict.fromkeys(word.written for word in tally.missing))
+    facts = {
+        "Method": "word overlap",
+        "Passages": "not logged" if passages is None else "" if passages else "none",
+        "Words found": f"{tally.words - len(tally.missing)} of {tally.words}" if passages else "",
+        "Not found": ", ".join(missing[:MOST_NAMED]) if passages else "",
+        "Question words repeated": "no question" if no_question else f"{tally.query_covered * 100:.0f} %",
+        "Says that something was not found": "yes" if tally.not_found_sentences else "",
+        "Stops in the middle of a sentence": "yes" if tally.cut_off else "",
+        "Compared": f"first {LONGEST_READ:,} characters" if is_cut else "",
+    }
+    return ". ".join(f"{label}: {value}" for label, value in facts.items() if value)
 
 
 def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -> Verdict:
@@ -155,8 +144,7 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
         status=Status.OK,
         groundedness=None if passages is None else tally.groundedness,
         quality=tally.quality if query else None,
-        reasoning=_reasoning(tally, passages, no_question=not query)
-        + (f" Only the first {LONGEST_READ:,} characters of long texts were compared." if is_cut else ""),
+        reasoning=_reasoning(tally, passages, no_question=not query, is_cut=is_cut),
         cost_micro=0,
         latency_ms=0,
     )

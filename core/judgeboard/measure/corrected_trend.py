@@ -24,8 +24,7 @@ from judgeboard.measure.samples import (
     SampledLabels,
     judging_version,
     labelled_answers,
-    no_judge_words,
-    no_share_words,
+    no_judge_note,
 )
 from judgeboard.measure.trend import LeftOut, without_date
 from judgeboard.measure.trend_figures import ALL_ANSWERS, Change, alarm_limits
@@ -286,7 +285,7 @@ class CorrectedTrend:
     version_id: int | None
     panels: tuple[CorrectedPanel, ...]
     left_out: tuple[LeftOut, ...]
-    no_judge: str | None = None
+    no_judge: Note | None = None
 
     @property
     def monitors(self) -> list[tuple[str, Monitor]]:
@@ -298,9 +297,9 @@ class CorrectedTrend:
         """Why the share of bad answers has no trend, and what to do."""
         hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
         if hidden is not None:
-            return Note("hidden", no_share_words(hidden), {})
+            return note("share_hidden", why=hidden)
         if self.no_judge is not None:
-            return Note("no_judge", f"{self.no_judge}.", {})
+            return self.no_judge
         untimed = [panel for panel in self.panels if panel.without_time and not panel.with_time]
         return note("no_times" if untimed else "no_labels_over_time")
 
@@ -366,7 +365,7 @@ def corrected_trend(
         ]
         panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
     if version is None:
-        why = no_judge_words(connection, judge if isinstance(judge, str) else None)
+        why = no_judge_note(connection, judge if isinstance(judge, str) else None)
         return CorrectedTrend(period, None, None, tuple(panels), undated, why)
     return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
 

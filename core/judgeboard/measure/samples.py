@@ -36,7 +36,7 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
-from judgeboard.measure.notes import note
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
 from judgeboard.measure.sample import answers_of, kept_until_changed, reviews_of
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_floats, no_ints, renumbered
@@ -63,8 +63,6 @@ from judgeboard.store.strata import (
 )
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
-
-NO_JUDGE = "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`"
 
 Picked = Literal["no", "yes", "any", "hidden"]
 """Whether a rule other than the random sample flagged an answer; ``any``: a stratum has both kinds; ``hidden``: it has
@@ -187,22 +185,19 @@ def scored_version(connection: Connection, which: int | str | None) -> StoredVer
     """Return what `judging_version` returns; raise NotFound if no judge has a usable verdict on the log."""
     version = judging_version(connection, which)
     if version is None:
-        raise NotFound(no_judge_words(connection))
+        raise NotFound(no_judge_note(connection).text)
     return version
 
 
-def no_judge_words(connection: Connection, judge: str | None = None) -> str:
+def no_judge_note(connection: Connection, judge: str | None = None) -> Note:
     """Return why `judging_version` returns None by default (for ``judge``, or for the primary judge)."""
     name = judge or primary_judge(connection)
-    if name is None:
-        return NO_JUDGE
     ids = [each.id for each in list_versions(connection) if each.name == name]
     if any_row(connection, JUDGMENT.c.judge_version_id.in_(ids), JUDGMENT.c.response_id == RESPONSE.c.id, LOGGED):
-        again = "To judge these answers again, add `--rejudge failed` to the command that judged them"
-        return f"All verdicts of {name} on the log are unusable. {again}"
-    if any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
-        return f"{name} has not judged the log yet, but another judge has. To choose a version: `--judge-version`"
-    return NO_JUDGE
+        return note("verdicts_unusable", judge=str(name))
+    if name is not None and any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
+        return note("judge_has_not_judged", judge=name)
+    return note("no_judge")
 
 
 def sampled_labels(
@@ -630,11 +625,6 @@ def _summed_with_hidden(
         np.concatenate([sampled, np.zeros(hidden, dtype=np.bool_)]),
         values,
     )
-
-
-def no_share_words(why: str, figure: str = "share of bad answers") -> str:
-    """Return that a figure is not available, and why (with what to do)."""
-    return f"The {figure} is not available: {why}"
 
 
 def _missed_draws(could_be_drawn: Sequence[BoolArray], reviewed: BoolArray, n: IntArray) -> IntArray:

@@ -12,9 +12,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.measure.ratings import PairSource, person_grades
 from judgeboard.settings.model import Cuts
 from judgeboard.store.grades import HALLUCINATED
-from judgeboard.store.judge_versions import get_version
 from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
-from judgeboard.text import counted
 
 
 class Direction(StrEnum):
@@ -102,25 +100,6 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
     )
 
 
-def comparison_sentence(comparison: Comparison, old: str, new: str) -> str:
-    """Return how many verdicts changed, and how many of the graded ones each side gets right.
-
-    ``old`` and ``new`` are the titles of the verdicts ("rag v3").
-    """
-    if comparison.compared == 0:
-        return "No answer has both an old and a new verdict of good or bad."
-    n, changed = comparison.compared, comparison.now_good + comparison.now_bad
-    if changed == 0:
-        start = "The verdict did not change." if n == 1 else f"None of {n:,} verdicts changed between good and bad."
-    else:
-        ways = f"{comparison.now_good:,} from bad to good, {comparison.now_bad:,} from good to bad"
-        start = f"{changed:,} of {counted(n, 'verdict')} changed: {ways}."
-    if comparison.graded == 0:
-        return f"{start} People graded none of them."
-    right = f"{new} is right on {comparison.new_right:,}, {old} on {comparison.old_right:,}"
-    return f"{start} Of the {comparison.graded:,} that people graded, {right}."
-
-
 def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
     old, new = pair.old.groundedness, pair.new.groundedness
     change = None if old is None or new is None else round(new - old, 9)
@@ -131,7 +110,6 @@ def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
 class ComparisonPage:
     """The comparison, and one page of its rows with their texts by response; ``total`` rows have the direction."""
 
-    sentence: str
     comparison: Comparison
     total: int
     shown: tuple[Compared, ...]
@@ -154,22 +132,7 @@ def comparison_page(
     comparison = compare(pairs, _people(source, pairs), source.cuts)
     rows = [row for row in comparison.rows if direction is None or row.direction is direction]
     shown = tuple(rows[offset : None if limit is None else offset + limit])
-    titles = {
-        version_id: get_version(connection, version_id).title
-        for version_id in {verdict.version_id for pair in pairs for verdict in (pair.old, pair.new)}
-    }
-    old, new = (
-        tuple(titles[version_id] for version_id in sorted(ids))
-        for ids in ({pair.old.version_id for pair in pairs}, {pair.new.version_id for pair in pairs})
-    )
-    calls = ("the old verdict" if len(old) != 1 or old == new else old[0], new[0] if len(new) == 1 else "the new one")
-    return ComparisonPage(
-        comparison_sentence(comparison, calls[0], calls[1] if old != new else "the new one"),
-        comparison,
-        len(rows),
-        shown,
-        pair_texts(connection, [row.pair for row in shown]),
-    )
+    return ComparisonPage(comparison, len(rows), shown, pair_texts(connection, [row.pair for row in shown]))
 
 
 def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:

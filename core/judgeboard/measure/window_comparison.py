@@ -10,7 +10,6 @@ from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.corrected_trend import BAD_SHARE, dated_answers, version_of
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.result import ALL, About, Row
-from judgeboard.measure.samples import no_share_words
 from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.stats.estimates import complement, measured, points_words, unmeasured
 from judgeboard.stats.monitor import WindowChange, rate_error, window_change
@@ -61,7 +60,7 @@ def compare_windows(
     before_rate, since_rate = (each.rate for each in windows[ALL_ANSWERS])
     headline = _headline(before_rate, since_rate, of_all)
     if hidden is not None:
-        headline = Note("hidden", no_share_words(hidden), {})
+        headline = note("share_hidden", why=hidden)
     about = About(judges=() if version is None else (version.title,), by="query_type")
     made = contrast("windows", sides, of_all.change, rows=rows, about=about, is_loss=True, headline=headline)
     together = (note("together", n=len(comparable)),) if len(comparable) > 1 else ()

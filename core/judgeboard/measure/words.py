@@ -143,6 +143,14 @@ WORDS: dict[str, str] = {
     "no_own_label": "No answer has the own label {field} yet.",
     "not_judged": "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`",
     "no_score": "No answer has a score of {score} from the judge {judge}.",
+    "no_judge": "No judge has judged the log yet. To judge it offline: `judgeboard judge --judge lexical`",
+    "verdicts_unusable": "All verdicts of {judge} on the log are unusable. To judge these answers again, add "
+    "`--rejudge failed` to the command that judged them.",
+    "judge_has_not_judged": "{judge} has not judged the log yet, but another judge has. To choose a version: "
+    "`--judge-version`",
+    "share_hidden": "The share of bad answers is not available: {why}",
+    "points_unlabelled": "{part}: {n:,} of the periods have no point, because a stratum has no sampled label.",
+    "points_hidden": "{part}: {n:,} of the periods have no point, because answers are hidden from you.",
     "no_labels_over_time": "The corrected share needs two periods with sampled labels. Labels count if their answers "
     "were drawn at random: raise `random_share`, run `judgeboard flags apply`, and review the flags of the rule "
     "`random_sample`.",
@@ -652,6 +660,12 @@ WORDS: dict[str, str] = {
     "grade_dropped": "Your grade is not stored.",
     "note_kept": "Your note is kept.",
     "flags_held": "Its flags stay open, because of {queues:list}.",
+    # Imports
+    "import_replace": "To replace the stored rows, remove the file here and undo import {number} first.",
+    # Traces without an answer
+    "map_source": "To read other attributes as question and answer: `judgeboard sources map {source} question=PATH "
+    "answer=PATH`",
+    "forget_unused": "To delete the traces without an answer: `judgeboard db forget --unused --source {source}`",
     # Reviews of training items
     "gold_agrees": "Correct. Gold label: {label}.",
     "gold_unsure": "An unsure review is not compared. Gold label: {label}.",

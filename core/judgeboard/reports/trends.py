@@ -12,7 +12,6 @@ from judgeboard.measure.periods import period_words
 from judgeboard.measure.result import Result
 from judgeboard.measure.trend import QUERY_TYPE, LeftOut, Panel, Trend
 from judgeboard.stats.estimates import two_decimals
-from judgeboard.text import counted
 
 
 def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
@@ -60,8 +59,8 @@ def corrected_lines(trend: CorrectedTrend) -> Iterator[str]:
         yield from (each.text for each in evidence_notes(trend))
     for panel in trend.panels:
         if panel.waiting:
-            why = "a stratum has no sampled label" if panel.hidden is None else "answers are hidden from you"
-            yield f"{panel.query_type}: {counted(panel.waiting, trend.period)} without a point, because {why}."
+            code = "points_unlabelled" if panel.hidden is None else "points_hidden"
+            yield note(code, part=panel.query_type, n=panel.waiting).text
     yield from left_out_lines(trend.left_out)
 
 

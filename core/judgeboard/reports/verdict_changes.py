@@ -1,10 +1,20 @@
 """Tables of old and new verdicts on the same answers."""
 
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.verdict_changes import Compared, ComparisonPage
+from judgeboard.measure.verdict_changes import Compared, Comparison, ComparisonPage
 
 _PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 _DIRECTIONS = {"towards": "towards people", "away": "away from people"}
+
+
+COUNTS: Columns[Comparison] = {
+    Column("Verdicts", "count"): lambda both: both.compared,
+    Column("From bad to good", "count"): lambda both: both.now_good,
+    Column("From good to bad", "count"): lambda both: both.now_bad,
+    Column("Graded by people", "count"): lambda both: both.graded,
+    Column("Old right", "count"): lambda both: both.old_right,
+    Column("New right", "count"): lambda both: both.new_right,
+}
 
 
 def change_table(page: ComparisonPage) -> Table:

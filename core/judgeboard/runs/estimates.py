@@ -53,21 +53,19 @@ class CallEstimate:
         return flag_words(self.flags)
 
     @property
-    def cost_words(self) -> str | None:
-        """The estimated cost of a model's calls in words; None if it is not known yet."""
+    def cost_words(self) -> str:
+        """The estimated cost in words."""
         if self.cost_micro is None:
-            return None
+            return "cost known after the first call" if self.priced else "cost unknown: there is no price"
+        if self.model is None:
+            return "offline: no cost"
         about = "at most about " if self.at_most else "about "
         return (about if self.cost_micro else "") + cost_words(self.cost_micro, own=self.own_endpoint)
 
     @property
     def sentence(self) -> str:
         """The number of calls and their cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
-        calls = f"{'up to ' if self.at_most else ''}{counted(self.calls, 'call')} of {self.model}"
-        tokens = "" if self.tokens is None else f" ({self.tokens:,.0f} tokens per call in the latest verdicts)"
-        if self.cost_words is None:
-            return f"{calls}, cost unknown: no price for {self.model}"
-        return f"{calls}, {self.cost_words}{tokens if self.cost_micro else ''}"
+        return f"{counted(self.calls, 'call')} of {self.model}, {self.cost_words}"
 
 
 def most_cost(request: ChatRequest, price: Price) -> int:

@@ -543,11 +543,9 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
 
 def _fault(reason: str, keys: Sequence[str], file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
     variable = variable_of(keys[0])
-    if environment.get(variable):
-        return BadInput(f"{variable} is not usable: it {reason}")
-    if file is not None and keys[0] in file.values:
+    if file is not None and keys[0] in file.values and not environment.get(variable):
         return file.fail(reason, *keys)
-    return BadInput(f"{'.'.join(keys)} {reason}")
+    return BadInput(f"{variable if environment.get(variable) else '.'.join(keys)} {reason}")
 
 
 def _reason(fault: "ErrorDetails", keys: Sequence[str], known: Mapping[str, FieldInfo]) -> str:

@@ -353,9 +353,8 @@ def _reason(tree: Call, answering: Call | None) -> str:
     if missing:
         return missing
     if asked:
-        tool = storable(str(asked[0].get("name")))[0][:MAX_NAME]
-        return f"The trace has no answer: the model only asked for the tool {tool}."
+        return "The trace has no answer: the model only asked for a tool."
     kinds = sorted({str(call.part.operation) for call in read})
     if set(kinds) & {"app", "model"}:
         return "The trace has no answer: no span has the output of the assistant or of a model."
-    return f"The trace has no answer, only spans of these kinds: {', '.join(kinds)}." if kinds else _UNKNOWN
+    return f"No answer, only spans: {', '.join(kinds)}" if kinds else _UNKNOWN

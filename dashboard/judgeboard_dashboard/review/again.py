@@ -52,13 +52,9 @@ class LastSettings:
         """The judge version, its model and the cost in words, or what is missing."""
         if self.missing is not None or self.estimate is None:
             return self.missing or ""
-        title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_words
-        if model is None:
-            judge, cost = title, "offline: no cost" if self.estimate.priced else "cost unknown"
-        else:
-            judge = f"{title} ({model})"
-            cost = cost or ("cost known after the first call" if self.estimate.priced else "cost unknown")
-        return " ".join(filter(None, (f"{judge}, {cost}.", self.estimate.flag_words)))
+        model = f" ({self.estimate.model})" if self.estimate.model else ""
+        judge = f"{self.estimate.version_title}{model}, {self.estimate.cost_words}."
+        return " ".join(filter(None, (judge, self.estimate.flag_words)))
 
 
 def last_settings(store: Store, response_id: int) -> LastSettings:

@@ -14,9 +14,9 @@ from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
-from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
+from judgeboard.measure import notes
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import ImportBatch, list_batches
@@ -33,15 +33,13 @@ from judgeboard_dashboard.widgets.imports import (
     RejectedRows,
     columns_table,
     done_lead,
-    dry_details,
     dry_lead,
     field_words,
     first_rows,
     import_all,
     mapping_lead,
     mapping_table,
-    not_read_words,
-    recognised_words,
+    other_rows,
     try_file,
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
@@ -327,14 +325,8 @@ def _progress(place: DeltaGenerator, done: str) -> OnProgress:
 def _understood(choice: Choice, trial: Imported) -> None:
     summary = trial.summary
     heading("Columns")
-    if words := recognised_words(summary):
-        caption(words)
     columns = columns_table(summary.kind, summary.columns)
     table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
-    if summary.dates is not None and summary.dates.order is not None:
-        caption(
-            f"Dates have the {ORDERS[summary.dates.order]}, as {summary.dates.example} in {summary.dates.column} shows."
-        )
     # Without a mapping, the columns of an export have their meaning.
     if summary.mapping is not None and summary.names:
         _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
@@ -371,13 +363,16 @@ def _trial_card(trial: Imported) -> Reviewer | None:
     with st.container(border=True, key="import_card"):
         show(tag("div", tag("b", dry_lead(trial)), cls="jb-say"))
         _unreadable(summary)
-        show(tag("div", dry_details(trial), cls="jb-cap"))
-        if in_other_words(summary.labels):
-            show(tag("div", f"Labels: {labels_sentence(summary.labels)}.", cls="jb-cap"))
+        if others := other_rows(summary):
+            show(tag("div", f"{others}.", cls="jb-cap"))
+        if len(summary.earlier) == 1:
+            show(tag("div", notes.note("import_replace", number=min(summary.earlier)).text, cls="jb-cap"))
+        if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
+            show(tag("div", f"Not clear, so choose what it contains: {', '.join(unclear)}", cls="jb-cap"))
+        for label, value in summary.facts.items():
+            show(tag("div", f"{capital(label)}: {value}", cls="jb-cap"))
         for message in summary.messages:
             show(tag("div", f"{capital(message)}.", cls="jb-cap"))
-        if not_read_words(summary):
-            show(tag("div", not_read_words(summary), cls="jb-cap"))
         buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:

@@ -82,17 +82,9 @@ def judging() -> None:
     _form()
 
 
-def _load(rule: RuleProgress) -> str:
-    """Return the waiting answers of a rule and its spending today, in words."""
-    oldest = f", the oldest for {age}" if (age := _age(rule)) else ""
-    verb = "waits" if rule.waiting == 1 else "wait"
-    failed = f" {count(rule.failed_today, 'call')} gave no verdict." if rule.failed_today else ""
-    calls = count(rule.calls_today, "call") if rule.max_calls is None else f"{rule.calls_words} calls"
-    return f"{rule.name}: {count(rule.waiting, 'answer')} {verb}{oldest}. Today: {calls}, {rule.cost_words}.{failed}"
-
-
 def _buttons(rule: RuleProgress) -> None:
-    caption(_load(rule))
+    if rule.failed_today:
+        caption(f"{rule.name}: {count(rule.failed_today, 'call')} without a verdict today.")
     if rule.state == NO_WORKER:
         caption("No process judges now. Start `judgeboard serve` or `judgeboard worker`.")
     if rule.earlier:
@@ -107,16 +99,13 @@ def _buttons(rule: RuleProgress) -> None:
             _change_judge(rule, reviewer)
 
 
-def _next_step(rule: RuleProgress) -> str:
-    """Return what happens next by a rule that was just stored."""
-    if rule.state == PAUSED:
-        return "The rule is paused: it judges after you resume it."
-    if rule.state == USED_UP:
-        return "The budget of today is used up: it judges from midnight UTC on."
-    if rule.state == NO_WORKER:
-        return "It judges as soon as a worker runs: `judgeboard worker`"
-    waiting = f"the {count(rule.waiting, 'waiting answer')} now, and " if rule.waiting else ""
-    return f"It judges {waiting}new answers as they come."
+_NEXT_STEPS = {
+    PAUSED: "The rule is paused: it judges after you resume it.",
+    USED_UP: "The budget of today is used up: it judges from midnight UTC on.",
+    NO_WORKER: "It judges as soon as a worker runs: `judgeboard worker`",
+}
+"""What happens next by a rule that was just stored, by its state."""
+_JUDGES = "It judges the waiting answers now, and new answers as they come."
 
 
 def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
@@ -131,7 +120,11 @@ def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
     if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
         with saving():
             changed = set_judge(store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
-            confirm("judge_of_rule", f"Saved: {rule.name} has the judge {changed.judge_title} now.", _next_step(rule))
+            confirm(
+                "judge_of_rule",
+                f"Saved: {rule.name} has the judge {changed.judge_title} now.",
+                _NEXT_STEPS.get(rule.state, _JUDGES),
+            )
 
 
 class _ChosenJudge(NamedTuple):
@@ -210,7 +203,7 @@ def _form() -> None:
             )
             [rule] = rule_progress(seen(), name=added.name)
             what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
-            confirm("rule", f"Added: {rule.name} ({what}).", _next_step(rule))
+            confirm("rule", f"Added: {rule.name} ({what}).", _NEXT_STEPS.get(rule.state, _JUDGES))
     caption("To use another prompt or address, use a terminal: `judgeboard rule add judge --help`")
 
 

@@ -267,7 +267,7 @@ def _comparison(run_id: int, version_id: int, usable: int) -> None:
         file=f"run-{run_id}-changes",
     )
     if not shown.comparison.rows:
-        sentence("The judge has no earlier verdicts on these answers." if old == BEFORE else shown.sentence)
+        sentence("No answer has both an old and a new verdict.")
         next_button(among=("review", "agree"))
     elif old != BEFORE:
         caption(f"Includes all answers judged by both {titles[old]} and {titles[version_id]}.")

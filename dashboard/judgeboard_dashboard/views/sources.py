@@ -7,6 +7,7 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import note
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store
@@ -89,15 +90,6 @@ def targets() -> None:
     state_buttons(chosen.name, Action.KEEP_PUSH_TARGETS, change_target, key="target", paused=paused)
 
 
-def _what_to_do(source: SourceState) -> str:
-    """Return how traces without an answer are read in another way, and how they are deleted."""
-    name = quote(source.source)
-    return (
-        f"To read other attributes as question and answer: `judgeboard sources map {name} question=PATH answer=PATH`. "
-        f"To delete the traces without an answer: `judgeboard db forget --unused --source {name}`."
-    )
-
-
 def sources() -> None:
     """Show every source, and the latest traces of the selected one; ``source`` in the address names the first one."""
     with reading() as connection:
@@ -126,7 +118,7 @@ def sources() -> None:
     targets = [Rows("sources", {}) if each.response_id is None else item(each.response_id) for each in traces]
     under = (
         f"The latest {MOST}. More: `judgeboard sources --limit 1000`" if len(traces) == MOST else None,
-        _what_to_do(chosen) if chosen.none else None,
+        *(note(code, source=quote(chosen.source)).text for code in ("map_source", "forget_unused") if chosen.none),
     )
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)

@@ -16,10 +16,9 @@ from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, when
 
 MAX_REJECTED = 10_000_000  # bytes of rejected rows that can be downloaded
-MAX_COLUMNS = 6  # names of columns in one sentence
 WORDS = {
     "external_id": "id",
     "query": "question",
@@ -197,53 +196,15 @@ def dry_lead(trial: Imported) -> str:
     return f"{trial.summary.new:,} of {count(trial.summary.rows, 'row')} can be imported{others}."
 
 
-def dry_details(trial: Imported) -> str:
-    """Return what happens to the other rows, and that nothing is stored yet."""
-    summary = trial.summary
-    since = f" since {day(summary.before)}" if summary.before is not None else ""
+def other_rows(summary: ImportSummary) -> str:
+    """Return what happens to the rows of a dry run that are not new: "2 rejected, 3 already stored"."""
     numbers = {
         "rejected": summary.rejected - summary.differing,
         "different from stored rows": summary.differing,
-        f"already stored{since}": summary.unchanged,
+        "already stored": summary.unchanged,
         "with user feedback": summary.feedback_added,
     }
-    sentences = [f"{', '.join(parts)}."] if (parts := [f"{n:,} {words}" for words, n in numbers.items() if n]) else []
-    if len(summary.earlier) == 1:
-        (number,) = summary.earlier
-        sentences.append(f"To replace the stored rows, remove the file here and undo import {number} first.")
-    if any(not use.sure for use in summary.columns):
-        sentences.append("Some values are not clear and are left out: choose what their column contains.")
-    if any(each.label is None for each in summary.labels):
-        sentences.append("Some labels are not known: choose what they mean.")
-    return " ".join((*sentences, "Nothing is stored until you press Import."))
-
-
-def not_read_words(summary: ImportSummary) -> str:
-    """Return the columns that are not read, and how rows without an id get one."""
-    times = summary.not_read
-    if not times or not summary.new:
-        return ""
-    names = [f"{name} ({count(number, 'time')})" for name, number in times.items()]
-    listed = ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
-    words = f"Not read: {listed} ({kind_class(summary.kind).left_over})."
-    if summary.id_from_content:
-        words += (
-            " No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
-            "imported again."
-        )
-    return words
-
-
-def recognised_words(summary: ImportSummary) -> str:
-    """Return what the file was taken for, and which other kinds of rows it has."""
-    sentences = [f"Recognised: {summary.export}."] if summary.export is not None else []
-    if summary.kind == "responses" and summary.others:
-        kinds = (count(rows, KINDS[kind].noun) for kind, rows in summary.others.items())
-        are = "is" if sum(summary.others.values()) == 1 else "are"
-        sentences.append(f"It also has {' and '.join(kinds)}, which {are} imported with the answers.")
-    if summary.kind == "responses" and summary.tool_source:
-        sentences.append(f"Source: {summary.tool_source}.")
-    return " ".join(sentences)
+    return ", ".join(f"{n:,} {words}" for words, n in numbers.items() if n)
 
 
 def has_news(summary: ImportSummary) -> bool:

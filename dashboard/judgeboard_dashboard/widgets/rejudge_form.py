@@ -148,17 +148,10 @@ def lead(estimate: CallEstimate) -> str:
     """Return the number of calls with estimated cost and time: "61 calls, about $ 0.09 and 40 s."."""
     if not estimate.calls:
         return "Nothing to judge."
-    took = None if estimate.seconds is None or estimate.seconds < 0.5 else duration(estimate.seconds)
-    if estimate.model is None and estimate.priced:
-        return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
-    calls = count(estimate.calls, "call")
-    if estimate.cost_micro is not None:
-        also = f" and {took}" if estimate.cost_micro else f", about {took}"
-        return f"{calls}, {estimate.cost_words}{also if took else ''}."
-    time = f", about {took}" if took else ""
-    if not estimate.priced:
-        return f"{calls}{time}, cost unknown: there is no price for {estimate.model or 'this judge'}."
-    return f"{calls}{time}; the cost is known after the first call."
+    is_long = estimate.seconds is not None and estimate.seconds >= 0.5
+    took = f"about {duration(estimate.seconds or 0)}" if is_long else None
+    calls = count(estimate.calls, "answer" if estimate.model is None else "call")
+    return ", ".join(filter(None, (calls, estimate.cost_words, took)))
 
 
 def details(estimate: CallEstimate) -> str:

@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from judgeboard.formats.output import Table
 from judgeboard.measure.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
-from judgeboard.reports.verdict_changes import change_table
+from judgeboard.reports.verdict_changes import COUNTS, change_table
 from judgeboard.store.listing import LinePage
 from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, VerdictPair
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import item, open_button
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, turning_foot
-from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, score, sentence
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, show_rows, turning_foot
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, score
 
 MAX_AT_ONCE = 5_000  # verdicts; to compare more, the user must press a button
 ALL = "all"
@@ -55,8 +56,7 @@ def show_changes(
     page = read(offset, PAGE_SIZE)
     if not page.comparison.rows:
         return page
-    lead, colon, rest = page.sentence.partition(": ")
-    sentence(rest, lead=f"{lead}:") if colon else sentence(page.sentence)
+    show_rows(Table.of([page.comparison], COUNTS), key=f"changes_counts_{name}")
     if page.comparison.graded:
         st.segmented_control(
             "Verdicts",

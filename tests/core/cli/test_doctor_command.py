@@ -35,8 +35,7 @@ def test_all_well_is_0_and_says_what_was_looked_at(sqlite_store: Store, capsys: 
     assert doctor(address(sqlite_store), verdict()) == 0
     out = capsys.readouterr().out
     assert "3 answers, 0" in out
-    assert "scripted-model answered in" in out
-    assert "json_schema" in out
+    assert "scripted-model, json_schema" in out
     assert "fix " not in out
 
 
@@ -113,7 +112,7 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
         monkeypatch.setenv("JUDGEBOARD_CONFIG", str(ours))
         # Equal contents in different folders.
         assert run(["doctor", "--db", database]) == 0
-        assert " 1 worker\n" in capsys.readouterr().out
+        assert ": equal\n" in capsys.readouterr().out
         theirs.write_text(theirs.read_text().replace("0.5", "0.25"))
         until(lambda: recorded() == 2, "the settings that the running server reads now")
         assert run(["doctor", "--db", database]) == 1
@@ -282,9 +281,7 @@ def test_a_log_of_another_database_beside_the_file_is_damage(
     assert "is damaged" in capsys.readouterr().out
 
 
-def test_a_whole_file_is_ok_and_the_time_of_the_check_is_printed(
-    whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_whole_file_is_ok(whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     assert doctor(str(file)) == 0

@@ -29,7 +29,7 @@ CALL = (*RAG[:2], False)  # the same question without a retriever
 PROMPT = CALL  # the question is a part of the prompt of a model call
 NEXT = ("And nylon?", RAG[1], False)
 WEATHER = ("What is the weather in Bergen?", "It is 14 °C and raining in Bergen.", False)
-FAILED, TOOL, ASKED, OFF = "The call failed", "spans of these kinds: tool", "only asked for the tool", "Content is off"
+FAILED, TOOL, ASKED, OFF = "The call failed", "only spans: tool", "only asked for a tool", "Content is off"
 ONE, TWO = (57, 21), (114, 42)
 US = ("sess-42", "u-7")
 

@@ -75,7 +75,6 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
-    assert "verdicts changed:" in markup(page)
     table = next(table.value for table in page.dataframe if "Flip" in table.value)
     assert table["Flip"].tolist() == ["now good"] * 9
     assert table["New"].tolist() == [1.0] * 9
