@@ -211,9 +211,8 @@ def listed_words(words: Sequence[str]) -> str:
 
 
 def listed_some(names: Sequence[str], most: int) -> str:
-    """Return at most so many names, and the number of the others: "sql, table and 12 more"."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    """Return at most so many names: "sql, table and others"."""
+    return ", ".join(names[:most]) + (" and others" if len(names) > most else "")
 
 
 def shown_name(name: str) -> str:

@@ -144,7 +144,7 @@ class ImportSummary:
             "encoding": self.encoding,
             "dates": None
             if dates is None
-            else f"{dates.order}, as {dates.example} in {shown_name(dates.column)} shows",
+            else f"{str(dates.order).replace('-', ' ')}, as {dates.example} in {shown_name(dates.column)} shows",
             "labels": labels_sentence(self.labels) if in_other_words(self.labels) else None,
         }
         return {label: value for label, value in facts.items() if value}

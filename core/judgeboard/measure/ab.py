@@ -36,7 +36,7 @@ from judgeboard.stats.paired import (
 )
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
-from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.filters import RowFilter, where_options
 from judgeboard.store.pairs import same_questions
 from judgeboard.store.strata import BAD, UNUSABLE, count_log
 
@@ -247,7 +247,7 @@ def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, s
         where = replace(where, graded=False)
         n = count_log(connection, where)
         options = f"--all-answers --limit {n}"
-    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    conditions = shlex.join(where_options(where))
     return f"judgeboard queue create ab {options} {conditions}" if n else None
 
 
@@ -257,7 +257,7 @@ def _not_counted_because(sample: SampledLabels, where: RowFilter) -> tuple[str, 
         need = what_to_label(sample)
         return ("the labels are no random sample" if need is None else need.missing), None
     by = "source" if where.sources else "generator"
-    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    conditions = shlex.join(where_options(where))
     often = "people labelled some kinds of answers more often than others"
     return often, f"judgeboard labels rate --by {by} {conditions}"
 

@@ -31,7 +31,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.sample_size import allocated
 from judgeboard.stats.thresholds import equal_chances
-from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.filters import RowFilter, where_options
 from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
 from judgeboard.text import counted
 
@@ -386,7 +386,7 @@ def what_to_label(
         size = min(size, sum(free))
     undecided_too = sample.left_out.get("unsure", 0) + sample.left_out.get("skipped", 0)
     kind = _kind_of_queue(size, sum(free), undecided_too, completes=labels == unlabelled < answers)
-    chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
+    chosen = where_options(where or RowFilter())
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))

@@ -297,7 +297,7 @@ class CorrectedTrend:
         """Why the share of bad answers has no trend, and what to do."""
         hidden = next((panel.hidden for panel in self.panels if panel.hidden is not None), None)
         if hidden is not None:
-            return note("share_hidden", why=hidden)
+            return note("hidden", why=hidden)
         if self.no_judge is not None:
             return self.no_judge
         untimed = [panel for panel in self.panels if panel.without_time and not panel.with_time]

@@ -33,7 +33,7 @@ from judgeboard.stats.ratings import (
     positions_of_codes,
     ratings_of,
 )
-from judgeboard.store.filters import RowFilter, conditions_of
+from judgeboard.store.filters import RowFilter, where_options
 from judgeboard.store.grades import (
     ADJUDICATION,
     AGAIN,
@@ -630,7 +630,7 @@ def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> Unjudged
     if n + answers < MIN_PAIRS:
         return None
     options = None if version.id in retired_versions(connection) else judge_options(version)
-    conditions = shlex.join(word for condition in conditions_of(graded) for word in ("--where", condition))
+    conditions = shlex.join(where_options(graded))
     command = None if options is None else f"judgeboard judge {options} {conditions}"
     counts = ((ratings.compared(each).n, -each.id, each.title) for each in ratings.versions)
     other = max((each for each in counts if each[0] >= MIN_PAIRS), default=None)

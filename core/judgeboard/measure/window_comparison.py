@@ -60,7 +60,7 @@ def compare_windows(
     before_rate, since_rate = (each.rate for each in windows[ALL_ANSWERS])
     headline = _headline(before_rate, since_rate, of_all)
     if hidden is not None:
-        headline = note("share_hidden", why=hidden)
+        headline = note("hidden", why=hidden)
     about = About(judges=() if version is None else (version.title,), by="query_type")
     made = contrast("windows", sides, of_all.change, rows=rows, about=about, is_loss=True, headline=headline)
     together = (note("together", n=len(comparable)),) if len(comparable) > 1 else ()

@@ -148,7 +148,7 @@ WORDS: dict[str, str] = {
     "`--rejudge failed` to the command that judged them.",
     "judge_has_not_judged": "{judge} has not judged the log yet, but another judge has. To choose a version: "
     "`--judge-version`",
-    "share_hidden": "The share of bad answers is not available: {why}",
+    "hidden": "The share of bad answers is not available: {why}",
     "points_unlabelled": "{part}: {n:,} of the periods have no point, because a stratum has no sampled label.",
     "points_hidden": "{part}: {n:,} of the periods have no point, because answers are hidden from you.",
     "no_labels_over_time": "The corrected share needs two periods with sampled labels. Labels count if their answers "

@@ -34,7 +34,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, interval, p_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.store.filters import conditions_of, filter_sentence, from_dict
+from judgeboard.store.filters import filter_sentence, from_dict, where_options
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -149,10 +149,7 @@ def next_command(result: AgreementResult) -> str | None:
         words += ["--grades", result.about.grade]
     if result.of == "people":
         words += ["--needed", "2"]
-    words += [
-        word for condition in conditions_of(from_dict(dict(result.about.where))) for word in ("--where", condition)
-    ]
-    return shlex.join(words)
+    return shlex.join([*words, *where_options(from_dict(dict(result.about.where)))])
 
 
 def figures_table(statistics: Statistics) -> Table:

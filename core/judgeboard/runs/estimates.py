@@ -65,7 +65,8 @@ class CallEstimate:
     @property
     def sentence(self) -> str:
         """The number of calls and their cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
-        return f"{counted(self.calls, 'call')} of {self.model}, {self.cost_words}"
+        calls = f"up to {counted(self.calls, 'call')}" if self.at_most else counted(self.calls, "call")
+        return f"{calls} of {self.model}, {self.cost_words}"
 
 
 def most_cost(request: ChatRequest, price: Price) -> int:

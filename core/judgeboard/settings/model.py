@@ -436,7 +436,7 @@ class _Environment(EnvSettingsSource):
         try:
             return super().decode_complex_value(field_name, field, value)
         except ValueError:
-            raise BadInput(f"{variable_of(field_name)} is not usable: it must be a table in JSON") from None
+            raise BadInput(f"{variable_of(field_name)} must be a table in JSON") from None
 
 
 def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:

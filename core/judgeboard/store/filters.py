@@ -319,6 +319,11 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
     return RowFilter(**many, **single)
 
 
+def where_options(where: RowFilter) -> list[str]:
+    """Return the options ``--where`` of a command for a filter."""
+    return [word for condition in conditions_of(where) for word in ("--where", condition)]
+
+
 def conditions_of(where: RowFilter) -> list[str]:
     """Return the ``field=value`` texts for which `parse_where` returns the filter, as far as texts can express it."""
     texts = [f"{field}={value}" for field, name in MANY_FIELDS.items() for value in getattr(where, name)]

@@ -171,7 +171,7 @@ def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest
     run(["doctor", "--json", "--db", database])
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert findings
-    assert {*findings[0]} == {"ok", "what", "fix"}
+    assert {*findings[0]} == {"ok", "what", "value", "fix"}
 
 
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

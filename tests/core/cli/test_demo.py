@@ -109,7 +109,7 @@ def test_a_second_demo_changes_nothing(sqlite_store: Store, filled: Any) -> None
     lines: list[str] = []
     fill(sqlite_store, lines.append)
     assert numbers(sqlite_store) == before
-    stored_before = [re.findall(r"\d+", line) for line in lines if line.startswith("0 ")]
+    stored_before = [re.findall(r"\d+", line) for line in lines if ": 0 new" in line]
     assert stored_before == [["0", each] for each in ("400", "48", "200", "198", "163", "53", "40")]
 
 

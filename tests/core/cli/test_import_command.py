@@ -112,7 +112,7 @@ def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) 
 
 def test_very_many_columns_are_counted_from_below(lines) -> None:
     printed = lines([{"id": "1", "query": "why?", "answer": "so"} | {f"c{n}": n for n in range(10_000)}])
-    assert any("c29 (1 time)" in line and " 967 more " in line for line in printed)
+    assert any("c29 (1 time)" in line and " and others " in line for line in printed)
 
 
 @pytest.mark.parametrize("rows", ["", "only one\n", "1,2,3\n1,2,3,4\n"])
@@ -125,7 +125,6 @@ def test_nothing_is_said_of_columns_where_no_row_could_be_read(
     printed = capsys.readouterr().out
     assert printed.startswith(f"{log}: {counted(rows.count(chr(10)), 'row')} of ")
     assert not [word for word in ("read:", "no column", "--map") if word in printed]
-    assert ("nothing to import" in printed) is (not rows)
 
 
 def test_without_an_id_it_is_said_that_another_map_brings_the_rows_once_more(lines) -> None:
@@ -405,7 +404,7 @@ def test_differing_rows_are_shown_beside_other_rejections_with_the_fields_that_d
     lines(first, *BOTH, "--map", "ticket=id")
     unusable = [ticket(number, bot="") for number in range(9, 39)]
     printed = lines([*unusable, *first], *BOTH, "--map", "ticket=id", "--map", "snippets=context")
-    assert "35 rejected (5 " in printed[0]
+    assert "35 rejected, 5 " in printed[0]
     (first_that_differs,) = (line for line in printed if line.startswith("  line 31: id: 'T-0' "))
     assert first_that_differs.endswith(": context, metadata differ")
     assert "  and 27 more" in printed

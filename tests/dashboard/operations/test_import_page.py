@@ -77,8 +77,9 @@ SAMPLE = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "fait
 
 def test_the_verdicts_of_an_export_are_imported_with_its_answers(upload, sqlite_store: Store) -> None:
     page = upload([SAMPLE])
-    (recognised,) = (words for words in texts(page, "jb-cap") if "ragas" in words)
-    assert "1 verdict" in recognised
+    facts = dict(words.split(": ") for words in texts(page, "jb-cap") if ": " in words)
+    assert "ragas" in facts["Recognised"]
+    assert facts["Also has"] == "1 verdict"
     page.button(key="import_start").click().run()
     assert "1 answer" in lead(page)
     assert "1 verdict" in lead(page)
