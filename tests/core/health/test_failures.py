@@ -1,6 +1,5 @@
 """What failed to arrive or to run: each kind is listed while it lasts, and not for ever."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -21,7 +21,7 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
     (contrast,) = texts(app, "jb-say")
     assert old.title in contrast
     counts, table = app.dataframe
-    assert counts.value.iloc[0].tolist() == [3, 1, 1, 2, 1, 1]
+    assert counts.value.iloc[0].tolist() == [3, 2, 0, 2, 1, 1]
     assert list(table.value["Direction"].dropna()) == ["towards people", "away from people"]
 
     switch = next(each for each in app.get("button_group") if each.label == "Verdicts")
