@@ -86,6 +86,12 @@ FIGURES: dict[str, Column] = {
     "sample_right": Column("Samples right", "share estimate"),
     "sample_majority": Column("Majority right", "share estimate"),
     "sample_best": Column("Any sample right", "share estimate"),
+    "to_bad": Column("To bad", "count"),
+    "to_good": Column("To good", "count"),
+    "tests_shown": Column("Tests with drift", "count"),
+    "flip_rate": Column("Changed", "share estimate"),
+    "right_change": Column("Right, change", "change", help="Change of the agreement with people's labels"),
+    "score_change": Column("Groundedness, change", "estimate"),
     "inconsistent": Column("Inconsistent", "count", help="The two orders differ; each counts as half right"),
     "not_asked": Column("Not asked", "count"),
     "needed": Column("Gate threshold", "count", help="Samples that agree; one more than there are: never on"),
@@ -538,7 +544,12 @@ WORDS: dict[str, str] = {
     "drift_higher": "Drift is shown: {judge} gives higher scores.",
     "drift_flips": "Drift is shown: {judge} changes its verdicts more often than between its repeats.",
     "anchors_unusable": "Run {run} has a usable verdict on {usable:,} of {anchors:,} anchors.",
-    "flips_unknown": "How often verdicts change by themselves is unknown. To measure it: `{command}`",
+    "flips_unknown": "How often verdicts change by themselves is unknown. To measure it: `judgeboard judge {options} "
+    "--repeats 2`",
+    # Repeats of a judge
+    "no_repeats": "{judge} has no repeats.",
+    "import_repeats": "{judge} has no repeats. To import them: `judgeboard import FILE --kind repeats`",
+    "judge_repeats": "{judge} has no repeats. To repeat: `judgeboard judge {options} --repeats 3`",
     # Audits by a supreme judge
     "audit": "{supreme} marked {caught:,} of {wrong:wrong verdict}.",
     "audit_ungraded": "{supreme} marked {marked:,} of {verdicts:verdict} as wrong. People graded none of these answers "
@@ -611,6 +622,7 @@ WORDS: dict[str, str] = {
     "align_anchors": "Left out: {n:labelled answer} with the evidence of an anchor.",
     "align_prompt": "To read the prompt: `judgeboard versions prompt '{title}'`",
     "align_accept": "To accept it: `judgeboard align --judge-version '{judge}' --accept '{title}'`",
+    "align_leak": "It contains the labelled answer {answer}.",
     "align_changed": "Held-out answers: {mended:,} mended, {broken:,} broken.",
     "not_shown_as_wrong": "With unusable verdicts counted as wrong, this is not shown.",
     "looks": "This is look {looks} at these labels: interval and p are corrected for {looks} looks.",

@@ -60,7 +60,7 @@ def _anchor_report(report: AnchorReport) -> None:
     caption(f"Run {report.run}, {when(report.at)}.", *report.caveats)
     changes = report.table()
     if changes.rows:
-        table(changes, [None] * len(changes.rows), key=f"drift_{report.run}")
+        table(changes, key=f"drift_{report.run}")
     if not report.changed:
         return
     table(

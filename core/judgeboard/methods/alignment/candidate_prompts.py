@@ -147,7 +147,7 @@ class CandidateCalls:
         asked = await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
         self._spent(asked.record)
         if asked.value is None:
-            return Candidate(number=number, refused=f"No usable reply: {asked.record.error or asked.record.status}.")
+            return Candidate(number=number, refused=asked.record.error or asked.record.status.value)
         return Candidate(number=number, why=asked.value[0], prompt=asked.value[1])
 
     async def verdicts(self, candidate: Candidate, items: Sequence[JudgeInput], cuts: Cuts) -> dict[int, int]:

@@ -348,7 +348,7 @@ class _LeakCheck:
     def reason(self, prompt: str) -> str | None:
         """Return why a candidate is refused, or None."""
         leaked = self._leaked(PromptText(prompt, self._present), self._items)
-        return None if leaked is None else f"It contains the labelled answer {leaked!r}."
+        return None if leaked is None else note("align_leak", answer=repr(leaked)).text
 
     def _leaked(self, text: PromptText, ids: Iterable[int]) -> str | None:
         items = (self._items[id_] for id_ in ids if id_ in self._items)

@@ -1,6 +1,5 @@
 """The group `test anchors`: does a judge drift?"""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -12,7 +11,6 @@ from judgeboard.cli.asking import at_last_address, run_options, stored_judge_opt
 from judgeboard.cli.judge import summary_lines
 
 if TYPE_CHECKING:
-    from judgeboard.methods.anchors.report import AnchorReport
     from judgeboard.runs.named_judges import StoredJudgeKeywords
 
 
@@ -47,7 +45,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     from judgeboard.methods.anchors.report import make_anchors
 
     made = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
-    options.show(made, (each.text for each in made.notes))
+    options.show(made, made.lines())
     options.suggest("test", "anchors", "judge", "--judge", "KIND")
 
 
@@ -112,14 +110,5 @@ def anchors_report(judge_version: str | None, looks: int) -> int:
 
     with options.seen(options.open_store()).reading() as connection:
         result = anchor_report(connection, judge_version=judge_version, looks=looks)
-    options.show(result, _anchor_lines(result))
-    return result.exit_code
-
-
-def _anchor_lines(result: "AnchorReport") -> Iterator[str]:
-    from judgeboard.formats.output import text_lines
-
-    yield from (each.text for each in (result.headline, *result.caveats))
-    changes = result.table()
-    if changes.rows:
-        yield from text_lines(changes)
+    options.show(result, result.lines(()))
+    return int(result.drift)

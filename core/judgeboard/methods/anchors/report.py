@@ -1,6 +1,6 @@
 """Drift of a judge: answers that are fixed once, judged again and again, and compared with their earlier verdicts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -9,10 +9,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.prompt import example_responses
 from judgeboard.measure.notes import Note, note, paragraph
 from judgeboard.measure.ratings import is_given, judge_values, people_values
+from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.measure.scored_labels import drawn
 from judgeboard.measure.verdict_changes import side_of
@@ -63,23 +63,7 @@ _UNLABELLED, _GOOD, _BAD = range(3)
 _LISTED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorsMade:
-    """A set of anchors. ``labelled`` of them have a label of people; people call ``bad`` of these bad.
-
-    ``left_out`` counts the labelled answers that could not be drawn, by reason: ``prompt`` and ``align``.
-    """
-
-    anchors: int
-    labelled: int
-    bad: int
-    evidence_groups: int
-    left_out: Mapping[str, int]
-    seed: str
-    notes: tuple[Note, ...]
-
-
-def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> AnchorsMade:
+def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> Result:
     """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
 
     Query types, and bad and good answers, get shares like those of all labelled answers. Groups with an answer in a
@@ -113,8 +97,10 @@ def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool
     count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
     labelled, bad = int((chosen.kinds != _UNLABELLED).sum()), int((chosen.kinds == _BAD).sum())
     made = note("anchors_made", anchors=count, groups=groups, labelled=labelled)
-    notes = made, note("anchors_show", share=one_flip_share(count)), *caveats
-    return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, notes)
+    counts = {"anchors": count, "labelled": labelled, "bad": bad, "evidence_groups": groups}
+    about = About(unit="anchors", where={"seed": seed}, counts=counts)
+    caveats = [note("anchors_show", share=one_flip_share(count)), *caveats]
+    return Result(about=about, headline=made, rows=(), caveats=tuple(caveats))
 
 
 def _check_free(connection: Connection, *, replace: bool) -> None:
@@ -197,15 +183,6 @@ def stored_anchors(connection: Connection) -> AnchorSet:
 
 
 @dataclass(frozen=True, slots=True)
-class AnchorComparison:
-    """The change from earlier verdicts (``since``, in words) to the newest; ``shown`` names the tests that show it."""
-
-    since: str
-    change: AnchorChange
-    shown: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ChangedAnchor:
     """An anchor whose newest verdict is not its first one: the verdict ``now``, and the label of ``people`` or None."""
 
@@ -217,46 +194,33 @@ class ChangedAnchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorReport:
+class AnchorReport(Result):
     """The drift of a judge version on the anchors, by its newest ``run`` on them.
 
-    ``usable`` of the ``anchors`` got a usable verdict in this run; ``labelled`` have a label of people. ``comparisons``
-    compare it with the first verdicts and with the run before. All tests share the probability 0.05 / ``looks`` of a
-    false alarm. ``changed`` are the anchors whose verdict is not the first one, by id, at most 1,000. ``seen`` is the
-    share of verdicts that must change in one direction for drift to be shown in 80 % of cases.
+    ``about.counts``: ``usable`` of the ``anchors`` got a usable verdict in this run, and ``labelled`` have a label of
+    people. The slices compare it with the first verdicts and with the run before; ``tests_shown`` counts the tests that
+    show drift. All tests share the probability 0.05 / ``looks`` of a false alarm. ``changed`` are the anchors whose
+    verdict is not the first one, by id, at most 1,000. The row ``seen`` is the share of verdicts that must change in
+    one direction for drift to be shown in 80 % of cases.
     """
 
-    judge: str
-    version_id: int
     run: int
     at: datetime
-    anchors: int
-    labelled: int
-    usable: int
     looks: int
     drift: bool
-    exit_code: int
-    headline: Note
-    seen: float | None
-    comparisons: tuple[AnchorComparison, ...]
     changed: tuple[ChangedAnchor, ...]
-    caveats: tuple[Note, ...]
 
-    def table(self) -> Table:
-        """Return the changes since the first verdicts, and since the run before."""
-        columns: Columns[AnchorComparison] = {
-            Column("Since"): lambda each: each.since,
-            Column("Verdicts", "count"): lambda each: each.change.n,
-            Column("To bad", "count"): lambda each: each.change.to_bad,
-            Column("To good", "count"): lambda each: each.change.to_good,
-            Column("Changed", "share estimate"): lambda each: each.change.flip_rate,
-            Column("Right, change", "share estimate", help="Change of the agreement with people's labels"): (
-                lambda each: each.change.agreement.change
-            ),
-            Column("Groundedness, change", "estimate"): lambda each: each.change.score_shift,
-            Column("Least p", "number"): lambda each: min(each.change.p_values.values(), default=None),
-        }
-        return Table.of((each for each in self.comparisons if each.change.n), columns)
+
+def _rows(since: str, change: AnchorChange, shown: Sequence[str]) -> Iterator[Row]:
+    counts = {"n": change.n, "to_bad": change.to_bad, "to_good": change.to_good, "tests_shown": len(shown)}
+    right = change.agreement
+    counts |= {"right_before": right.first_right, "right_now": right.second_right}
+    counts |= {"newly_wrong": right.only_first, "newly_right": right.only_second}
+    numbers = counts | {f"p_{test}": p for test, p in change.p_values.items()}
+    yield from (Row(name, since, number, None, None, change.n, None) for name, number in numbers.items())
+    yield Row.of("flip_rate", since, change.flip_rate)
+    yield Row.of("right_change", since, right.change)
+    yield Row.of("score_change", since, change.score_shift)
 
 
 def anchor_report(
@@ -289,25 +253,20 @@ def anchor_report(
     tests = sum(len(change.p_values) for change in changes)
     drift = [code for change, names in zip(changes, shown, strict=True) for code in drift_codes(change, names)]
     seen = seen_share(changes[0].n, tests, looks)
+    rows = [Row("seen", ALL, seen, None, None, changes[0].n, None)]
+    for (since, _), change, names in zip(parts, changes, shown, strict=True):
+        rows += _rows(since, change, names) if change.n else ()
+    counts = {"anchors": len(anchors.response_ids), "labelled": int(compare.labelled.sum()), "usable": newest.ok}
     return AnchorReport(
-        judge=version.title,
-        version_id=version.id,
+        about=About(judges=(version.title,), by="since", unit="anchors", counts=counts),
+        headline=_headline(version.title, changes[0].n, drift, seen),
+        rows=tuple(rows),
+        caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
         run=newest.id,
         at=newest.started_at,
-        anchors=len(anchors.response_ids),
-        labelled=int(compare.labelled.sum()),
-        usable=newest.ok,
         looks=looks,
         drift=bool(drift),
-        exit_code=int(bool(drift)),
-        headline=_headline(version.title, changes[0].n, drift, seen),
-        seen=seen,
-        comparisons=tuple(
-            AnchorComparison(since, change, names)
-            for (since, _), change, names in zip(parts, changes, shown, strict=True)
-        ),
         changed=compare.changed(connection, parts[0][1]),
-        caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
     )
 
 
@@ -409,4 +368,4 @@ def _caveats(
     if newest.ok < anchors:
         yield note("anchors_unusable", run=newest.id, usable=newest.ok, anchors=anchors)
     if change.n and change.repeats is None and version.model is not None:
-        yield note("flips_unknown", command=f"judgeboard judge {judge_options(version)} --repeats 2")
+        yield note("flips_unknown", options=judge_options(version) or "")

@@ -13,4 +13,4 @@ def add_sample(store: Store, _folder: Path) -> Iterator[str]:
     """Make control answers of each kind, and let the offline judge judge them."""
     made = make_control_answers(store, actor=ACTOR)
     judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
-    yield f"control answers of {len(made)} kinds judged"
+    yield f"control answers: {len(made)} kinds"

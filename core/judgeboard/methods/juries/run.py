@@ -170,7 +170,7 @@ def jury_report(
         wrong_together=complement(together.accuracy),
         wrong_together_answers=together.answers,
         spread={
-            measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups, measure)
+            measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups)
             for measure in ("groundedness", "quality")
         },
         notes=tuple(
@@ -204,10 +204,10 @@ def _labels(
     return labels, was_cut.sum(axis=0)
 
 
-def _spread(values: FloatArray, groups: IntArray, measure: str) -> Estimate:
+def _spread(values: FloatArray, groups: IntArray) -> Estimate:
     several = (~np.isnan(values)).sum(axis=1) > 1
     if not several.any():
-        return unmeasured(0, f"no answer has {measure} from two members")
+        return unmeasured(0, "no answer has scores of two members")
     apart = np.nanmax(values[several], axis=1) - np.nanmin(values[several], axis=1)
     return mean_estimate(apart, grouping(groups[several], len(apart)))
 

@@ -16,7 +16,7 @@ from judgeboard.judges.judge import Judge
 from judgeboard.measure.agreed_with_people import agreed_with_people
 from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades, GradeName
-from judgeboard.measure.notes import Note
+from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.measure.repeats import temperature_note, temperature_of
 from judgeboard.runs.combining import RULE, store_combined, stored_members
@@ -222,7 +222,9 @@ def repeats_report(
     if not repeated.answers and where != RowFilter():
         raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
     if not repeated.answers:
-        raise NotFound(f"{title} has no repeats{_command(versions[0])}")
+        asked = judge_options(versions[0])
+        code = "import_repeats" if versions[0].kind == RECORDED else "no_repeats" if asked is None else "judge_repeats"
+        raise NotFound(note(code, judge=title, options=asked or "").text)
     source = PairSource(connection, CountedGrades(where=where))
     measures = []
     by_grade: dict[GradeName, tuple[Estimate, int | None]] = {}
@@ -263,13 +265,6 @@ def _versions(connection: Connection, version: int | str | None, name: str | Non
         return [get_version(connection, version)]
     except NotFound:
         raise not_found(connection, version, versions_asked_again(connection), _ASKED_AGAIN) from None
-
-
-def _command(version: StoredVersion) -> str:
-    if version.kind == RECORDED:
-        return ". To import repeats: `judgeboard import FILE --kind repeats`"
-    options = judge_options(version)
-    return "" if options is None else f". To repeat: `judgeboard judge {options} --repeats 3`"
 
 
 def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeName) -> tuple[Estimate, int | None]:

@@ -6,8 +6,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -163,42 +163,30 @@ def _right(row: Mapping[str, Any], options: Sequence[str]) -> int:
     return place
 
 
-LISTED = 5
-
-
-@dataclass(slots=True)
-class MadePairs:
-    """How many questions made a pair or were left out; line and reason of the first questions that were left out."""
-
-    made: int = 0
-    left_out: int = 0
-    first_left_out: list[tuple[int, str]] = field(default_factory=list)
-
-
-def pairs_of_questions(questions: str | Path | BinaryIO, made: MadePairs, *, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield a row of a pair file for each question, and count in ``made``.
+def pairs_of_questions(
+    questions: str | Path | BinaryIO, *, seed: int = 0
+) -> tuple[list[dict[str, Any]], list[tuple[int, str]]]:
+    """Return a row of a pair file for each question, and line and reason of each question that makes none.
 
     ``questions`` is a file with rows for `pair_of_question`. Raises BadInput if it is unreadable or gives no pair.
     """
+    pairs: list[dict[str, Any]] = []
+    left_out: list[tuple[int, str]] = []
     with ByteSource(questions) as source:
         try:
             for row in find_format(source).read(source):
                 try:
                     if isinstance(row, Rejected):
                         raise NoPair(row.reason)
-                    pair = pair_of_question(row.values, seed)
+                    pairs.append(pair_of_question(row.values, seed))
                 except NoPair as error:
-                    made.left_out += 1
-                    if len(made.first_left_out) < LISTED:
-                        made.first_left_out.append((row.line, str(error)))
-                    continue
-                made.made += 1
-                yield pair
+                    left_out.append((row.line, str(error)))
         except Unreadable as error:
             raise BadInput(f"{source.name} cannot be read to the end: {error}") from error
-    if not made.made:
-        why = f"line {made.first_left_out[0][0]}: {made.first_left_out[0][1]}" if made.left_out else "it has no rows"
+    if not pairs:
+        why = "line {}: {}".format(*left_out[0]) if left_out else "it has no rows"
         raise BadInput(f"{source.name}: no question makes a pair ({why})")
+    return pairs, left_out
 
 
 def pair_line(pair: Mapping[str, Any]) -> str:

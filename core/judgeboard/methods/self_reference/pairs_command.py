@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.self_reference.written_answers import WrittenPairs
 
+LISTED = 5
+"""Questions without a pair that the command names."""
+
 
 @click.command(
     cls=Command,
@@ -63,13 +66,12 @@ def make_pairs_command(
     judge`.
     """
     from judgeboard.formats.files import write_whole
-    from judgeboard.methods.self_reference.own_answers import MadePairs, pair_line, pairs_of_questions
+    from judgeboard.methods.self_reference.own_answers import pair_line, pairs_of_questions
 
     if chosen["generator"] is None:
         for_a_model = chosen.keys() - {"generator"} | {"max_cost", "yes"}
         refuse_given(click.get_current_context(), "make-pairs calls a model only with --generator", for_a_model)
-    made = MadePairs()
-    rows = list(pairs_of_questions(questions, made, seed=seed))
+    rows, unmade = pairs_of_questions(questions, seed=seed)
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
         written = _written(rows, chosen, max_cost)
@@ -81,9 +83,9 @@ def make_pairs_command(
         write_whole(output, lambda file: file.writelines(pair_line(row).encode() for row in rows))
     else:
         nothing = f"; {output} was not written"
-    questions_left_out = counted(made.left_out + left_out.total(), "question")
+    questions_left_out = counted(len(unmade) + left_out.total(), "question")
     click.echo(f"{counted(len(rows), 'pair')} made, {questions_left_out} left out{nothing}", err=True)
-    for line, reason in made.first_left_out:
+    for line, reason in unmade[:LISTED]:
         click.echo(f"  line {line}: {reason}", err=True)
     for reason, times in left_out.most_common():
         click.echo(f"  {counted(times, 'question')}: {reason}", err=True)

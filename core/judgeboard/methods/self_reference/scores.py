@@ -200,7 +200,7 @@ def never_asked(items: Items, verdicts: Verdicts, rows: BoolArray) -> str | None
         return "the judge was not asked"
     agree, asked = items.agree[rows], verdicts.asked[rows]
     levels = [level for level in np.unique(agree).tolist() if not asked[agree == level].any()]
-    return f"the judge was not asked where {levels[0]} of {items.k} samples agree" if levels else None
+    return f"not asked at {gate_words(levels[0], items.k)}" if levels else None
 
 
 def share_of(items: Items, hits: BoolArray, rows: BoolArray) -> Estimate:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from judgeboard.errors import BadInput
 from judgeboard.imports.reading import read_records
 from judgeboard.methods.self_reference.own_answers import (
-    MadePairs,
     Majority,
     NoPair,
     answer_key,
@@ -207,9 +206,9 @@ def test_what_makes_no_pair_says_why(changes: dict[str, Any], why: str) -> None:
 def test_the_file_it_writes_is_one_of_pairs() -> None:
     rows = [ROW, {**ROW, "id": "q2", "reference": None, "answer": "oslo"}, {**ROW, "id": "q3", "reference": "Z"}]
     questions = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
-    made = MadePairs()
-    lines = [pair_line(pair) for pair in pairs_of_questions(questions, made)]
-    assert (made.made, made.left_out, made.first_left_out[0][0]) == (2, 1, 3)
+    rows, left_out = pairs_of_questions(questions)
+    assert (len(rows), [line for line, _ in left_out]) == (2, [3])
+    lines = map(pair_line, rows)
     with read_records(io.BytesIO("".join(lines).encode()), kind="pairs", name="made.jsonl") as reading:
         pairs = [record.pair for record in reading]
     assert [(pair.external_id, pair.reference, pair.options) for pair in pairs] == [
@@ -221,4 +220,4 @@ def test_the_file_it_writes_is_one_of_pairs() -> None:
 
 def test_a_file_without_any_usable_question_is_refused() -> None:
     with pytest.raises(BadInput, match="line 1: "):
-        list(pairs_of_questions(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()), MadePairs()))
+        pairs_of_questions(io.BytesIO(json.dumps({**ROW, "reference": "Z"}).encode()))
