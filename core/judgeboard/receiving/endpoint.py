@@ -1,6 +1,5 @@
 """The routes as data, and their description: OpenAPI for programs, a page for people."""
 
-import html
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response as Reply
 
+from judgeboard.formats.output import Column, Columns, Table, to_html
 from judgeboard.receiving.keys import INGEST
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery
@@ -96,34 +96,6 @@ class Endpoint(NamedTuple):
             operation["requestBody"] = {"required": True, "content": content}
         return operation
 
-    def described_for_people(self) -> str:
-        """Return the fields and an example of the body in HTML, "" without a body."""
-        if self.body is None:
-            return ""
-        schema = self.body.model_json_schema()
-        required = schema.get("required", ())
-        rows = "".join(
-            f"<tr><td><code>{name}</code><td>{html.escape(_type_words(field))}"
-            f"<td>{'required' if name in required else ''}<td>{_in_html(field.get('description', ''))}"
-            for name, field in schema["properties"].items()
-        )
-        example = html.escape(json.dumps(self.body.example, ensure_ascii=False, indent=2))
-        return (
-            f"<h2 id={self.body.__name__}><code>{self.method} {self.path}</code></h2>"
-            f"<p>{_in_html(schema['description'])}<table>{rows}</table><pre>{example}</pre>"
-        )
-
-    @property
-    def title(self) -> str:
-        """The method and path in HTML, with a link to its fields."""
-        title = f"<code>{self.method} {self.path}</code>"
-        return title if self.body is None else f"<a href=#{self.body.__name__}>{title}</a>"
-
-
-def _in_html(text: str) -> str:
-    """Return a description with its names as code."""
-    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
-
 
 def _type_words(field: Mapping[str, Any]) -> str:
     """Return the type of a field, such as "number, 0 to 1" or "text or list"."""
@@ -153,25 +125,33 @@ def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": about, "paths": paths}
 
 
-_STYLE = (
-    ":root { color-scheme: light dark; font-family: sans-serif } "
-    "td { padding: 0.1em 1em 0.1em 0; vertical-align: top } td:first-child { white-space: nowrap } "
-    "pre { overflow: auto }"
-)
+_PATHS: Columns[Endpoint] = {
+    Column("Path"): lambda each: f"{each.method} {each.path}",
+    Column("What it does"): lambda each: each.summary,
+    Column("Body"): lambda each: each.request,
+    Column("Scope of the key"): lambda each: each.scope,
+}
+_FIELDS: Columns[tuple[str, Mapping[str, Any], bool]] = {
+    Column("Field"): lambda each: each[0],
+    Column("Type"): lambda each: _type_words(each[1]),
+    Column("Required"): lambda each: "yes" if each[2] else "",
+    Column("Description"): lambda each: each[1].get("description", ""),
+}
+_STATUSES: Columns[tuple[int, str]] = {Column("Status"): lambda each: each[0], Column("Meaning"): lambda each: each[1]}
 
 
 def documentation(endpoints: Iterable[Endpoint]) -> str:
     """Return the page for people: the paths, the fields of their bodies, and the statuses."""
     known = list(endpoints)
-    paths = "".join(f"<tr><td>{each.title}<td>{each.summary}<td>{each.request}<td>{each.scope}" for each in known)
-    bodies = {each.body: each.described_for_people() for each in reversed(known)}  # a body has one section
-    sections = "".join(reversed(bodies.values()))
-    statuses = "".join(f"<tr><td>{status}<td>{words}" for status, words in STATUSES.items())
-    return (
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Judgeboard receiver</title>"
-        f"<style>{_STYLE}</style><h1>Judgeboard receiver</h1><table>{paths}</table>"
-        f"<p><a href=openapi.json>OpenAPI</a>{sections}<h2>Status</h2><table>{statuses}</table></html>"
-    )
+    parts = [to_html(Table.of(known, _PATHS))]
+    for body in dict.fromkeys(each.body for each in known if each.body is not None):
+        paths = ", ".join(f"{each.method} {each.path}" for each in known if each.body is body)
+        schema = body.model_json_schema()
+        required = schema.get("required", ())
+        fields = [(name, field, name in required) for name, field in schema["properties"].items()]
+        example = json.dumps(body.example, ensure_ascii=False)
+        parts.append(to_html(Table.of(fields, _FIELDS), (paths, schema["description"], example)))
+    return "\n<hr>\n".join(["<!doctype html>", *parts, to_html(Table.of(STATUSES.items(), _STATUSES))])
 
 
 def reply_type(content_type: str) -> str:

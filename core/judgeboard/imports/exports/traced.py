@@ -144,7 +144,7 @@ def entry_of(trace: Trace) -> Entry:
         return Entry(None, reason=trace.reason or taken.reason)
     # A response as a row of `ResponseImport`.
     response = taken.response
-    row = {
+    row: dict[str, Any] = {
         "external_id": response.external_id,
         "query": response.query,
         "answer": response.answer,
