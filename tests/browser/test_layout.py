@@ -172,7 +172,7 @@ def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -
     settled(page)
     page.keyboard.press("n")
     refused = page.locator(".jb-head .jb-refused")
-    expect(refused).to_contain_text("Not saved: Wilhelmina-Maximiliane… confirmed plain-03 at")
+    expect(refused).to_contain_text("Not saved: plain-03: confirmed by Wilhelmina-Maximiliane…")
     whole = partial(refused.evaluate, "node => node.scrollWidth <= node.clientWidth")
     # No word is cut.
     assert in_the_end(whole, expected=True)

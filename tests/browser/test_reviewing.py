@@ -139,7 +139,7 @@ def test_a_decision_that_somebody_else_made_meanwhile_is_refused_and_its_note_ke
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     refused = page.locator(".jb-head .jb-refused")
-    expect(refused).to_contain_text("Not saved: claims was confirmed by Jon")
+    expect(refused).to_contain_text("Not saved: claims: confirmed by Jon")
     expect(refused).to_contain_text("note is kept")
     expect(page).not_to_have_url(re.compile(rf"flag={flag}\b"))  # the next item is there
     after = decisions(site.store)[before:]

@@ -364,7 +364,7 @@ def _show_mapping(mapping: "FileMapping") -> None:
 
 def mapping_lines(mapping: "FileMapping") -> list[str]:
     """Return a mapping as a table: each field, its column, and two values as they would be stored."""
-    lines = [f"judgeboard: {mapping.sentence}"]
+    lines = [f"judgeboard: {mapping.file}: {mapping.unclear}. Nothing was stored."]
     if mapping.other_step is not None:
         return lines
     rows = [("field", "column", "values as they would be stored")]

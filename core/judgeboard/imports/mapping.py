@@ -91,18 +91,17 @@ class FileMapping:
         return (*of_kind, *itertools.chain.from_iterable(pairs))
 
     @property
-    def sentence(self) -> str:
-        """What is not clear, in one sentence."""
+    def unclear(self) -> str:
+        """What is not clear."""
         if self.other_step is not None:
-            return f"{self.file}: {self.other_step}. Nothing was stored."
+            return self.other_step
         if self.missing:
-            return f"{self.file}: no column was recognised as {' or '.join(self.missing)}. Nothing was stored."
+            return f"no column was recognised as {' or '.join(self.missing)}"
         if not self.is_usable:
-            return f"{self.file}: only {self.fit:.0%} of the first rows can be read. Nothing was stored."
+            return f"only {self.fit:.0%} of the first rows can be read"
         if self.asks_dates is not None:
-            column = self.asks_dates.column
-            return f"{self.file}: the dates of {column!r} may have the day or the month first. Nothing was stored."
-        return f"{self.file}: look at the columns first. Nothing was stored."
+            return f"the dates of {self.asks_dates.column!r} may have the day or the month first"
+        return "look at the columns first"
 
 
 @dataclass(frozen=True, slots=True)

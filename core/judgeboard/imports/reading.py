@@ -91,7 +91,7 @@ class UnclearFile(BadInput):
         order = () if mapping.asks_dates is None else ("--dates", DateOrder.DAY_FIRST)
         words = (*mapping.words(), *order)
         advice = f" To import it so ({fields}), use {join(words)}" if mapping.is_usable else ""
-        super().__init__(f"{mapping.sentence}{advice}")
+        super().__init__(f"{mapping.file}: {mapping.unclear}. Nothing was stored.{advice}")
         self.mapping = mapping
 
 

@@ -667,7 +667,7 @@ WORDS: dict[str, str] = {
     "undone_unsure": "Undone: {answer} is in your queue again.",
     "undone_grade": "Undone: your grade of {answer} is withdrawn.",
     "flag_replaced": "A newer judgment replaced this flag on {answer}.",
-    "flag_decided": "{answer} was {decided} on {when}.",
+    "flag_decided": "{answer}: {decided}, {when}.",
     "in_queue_counts": "Your review in the queue “{queue}” counts: undo it there to decide again.",
     "grade_dropped": "Your grade is not stored.",
     "note_kept": "Your note is kept.",

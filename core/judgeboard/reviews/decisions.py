@@ -291,14 +291,15 @@ def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, detai
 
 
 def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> Note:
-    """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
+    """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
     answer = shortened(response.external_id, LONGEST_ID)
     decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
     if not decided or decided[0].decision is None:
         return note("flag_replaced", answer=answer)
     by = "you" if decided[0].reviewer_id == review.reviewer_id else shortened(decided[0].by, LONGEST_NAME)
     verb = f"{VERBS[decided[0].decision]} by {by}"
-    return note("flag_decided", answer=answer, decided=verb, when=f"{decided[0].at.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
+    at = decided[0].at.astimezone(UTC)
+    return note("flag_decided", answer=answer, decided=verb, when=f"{at.day} {at:%b %H:%M} UTC")
 
 
 def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:

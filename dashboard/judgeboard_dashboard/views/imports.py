@@ -37,7 +37,6 @@ from judgeboard_dashboard.widgets.imports import (
     field_words,
     first_rows,
     import_all,
-    mapping_lead,
     mapping_table,
     other_rows,
     try_file,
@@ -104,7 +103,7 @@ def imports() -> None:
         trial = _tried(choice, stream)
         if isinstance(trial, FileMapping):
             with st.container(border=True, key="import_card"):
-                show(tag("div", tag("b", mapping_lead(trial)), cls="jb-say"))
+                show(tag("div", tag("b", f"{capital(trial.unclear)}."), cls="jb-say"))
                 show(tag("div", "Nothing is stored yet.", cls="jb-cap"))
         elif trial is not None:
             _card(trial, stream)

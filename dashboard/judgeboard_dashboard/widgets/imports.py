@@ -269,15 +269,6 @@ def shown(value: Any) -> str | None:
     return None if value is None else shortened(" ".join(str(value).split()), _LONGEST)
 
 
-def mapping_lead(mapping: FileMapping) -> str:
-    """Return what is not certain in a file: "No column was recognised as question or answer."."""
-    if mapping.missing:
-        return f"No column was recognised as {' or '.join(str(field_words(ours)) for ours in mapping.missing)}."
-    if mapping.asks_dates is not None:
-        return f"The dates in {mapping.asks_dates.column} may have the day or the month first."
-    return "Look at the columns before they are used."
-
-
 def mapping_table(mapping: FileMapping) -> Table:
     """Return the fields of a mapping, each with its column and two values as they would be stored."""
     fields = (*mapping.fields, *(MappedField(ours, None, ()) for ours in mapping.missing))

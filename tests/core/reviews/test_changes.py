@@ -207,7 +207,7 @@ def test_the_refusal_after_an_undo_names_the_new_decision(team: ReviewCase, flag
     first = team.decide(flag, team.jon, Decision.CONFIRM)
     team.undo(first.review_id, team.jon)
     team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(hours=1))
-    with pytest.raises(DecisionRefused, match=r"dismissed by Jon on .* 10:41 UTC"):
+    with pytest.raises(DecisionRefused, match=r"dismissed by Jon.* 10:41 UTC"):
         team.decide(flag, team.mara, Decision.CONFIRM, now=NOW + timedelta(hours=2))
 
 

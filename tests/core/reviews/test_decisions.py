@@ -94,9 +94,9 @@ def test_a_key_of_another_press_is_refused(team: ReviewCase, flag: int) -> None:
 @on_sqlite
 def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
-    with pytest.raises(DecisionRefused, match=r"ragtruth-12260 .* by Jon .*09:41"):
+    with pytest.raises(DecisionRefused, match=r"ragtruth-12260.* by Jon.*09:41"):
         team.decide(flag, team.mara, Decision.DISMISS, now=NOW + timedelta(minutes=3))
-    with pytest.raises(DecisionRefused, match=r"by you .*03-01 09:41"):
+    with pytest.raises(DecisionRefused, match=r"by you.*1 Mar 09:41"):
         team.decide(flag, team.jon, Decision.DISMISS, now=NOW + timedelta(days=40))
     assert [review["decision"] for review in team.reviews()] == ["confirm"]
     assert team.state(flag) == "confirmed"
