@@ -498,7 +498,7 @@ def _python_advice() -> Iterator[None]:
             advice = f"To read them so: kind={mapping.kind!r}, columns={mapping.columns}, constants={mapping.constants}"
         if mapping.asks_dates is not None:
             advice = f"Choose dates={' or dates='.join(map(repr, map(str, DateOrder)))}."
-        raise BadInput(f"{mapping.sentence} {advice}") from None
+        raise BadInput(f"{mapping.file}: {mapping.unclear}. Nothing was stored. {advice}") from None
 
 
 def _say(words: str) -> None:
