@@ -103,7 +103,7 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
         scores = {"groundedness": line.groundedness, "quality": line.quality}
         words = ", ".join(f"{name} {value:.3g}" for name, value in scores.items() if value is not None) or "no score"
         yield shortened(f"{line.external_id}  {words}  {' '.join((line.question or '').split())}", width)
-        yield f"    {' '.join(line.why)}"
+        yield f"    {'; '.join(why.rstrip('.') for why in line.why)}"
         if pages[line.flag_id]:
             yield f"    {pages[line.flag_id]}"
 
