@@ -83,7 +83,7 @@ def html_of(part: Part) -> str:
     if not isinstance(part, Element):
         kind, text = part
         part = Element(kind) if kind in {"h1", "h2", "h3"} else Element("p", {"class": kind})
-        part.text = text
+        part.text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     return f"{tostring(part, encoding='unicode', method='html')}\n"
 
 
