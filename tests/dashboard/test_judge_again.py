@@ -95,7 +95,7 @@ def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_p
     endpoint.reply = failure(401, "bad key")
     page = worked(press(open_page("item", response=answer), "judge_again"), page_store)
     assert "Not judged again: " in markup(page)
-    assert "(HTTP 401)" in markup(page)
+    assert "HTTP 401" in markup(page)
     assert "0.20" in markup(page)
 
 
