@@ -133,6 +133,15 @@ RENAMED: Sequence[tuple[str, str, str]] = (
         rf"^((?!rankings)\w+(?:\[[^]]*\])?)\.{_KEY}",
         r"aspects[overall,query_type].\1.\2",
     ),
+    ("test audit", r"^(precision|recall)\.", r"marks_\1."),
+    ("test audit", r"^tp$", "n[wrong, marked wrong].value"),
+    ("test audit", r"^fn$", "n[wrong, not marked].value"),
+    ("test audit", r"^fp$", "n[right, marked wrong].value"),
+    ("test audit", r"^tn$", "n[right, not marked].value"),
+    ("test audit", r"^(audited|marked|graded|flags_raised)$", r"about.counts.\1"),
+    ("test audit", r"^where\b", "about.where"),
+    ("test audit", r"^judge_version$", "about.judges[0]"),
+    ("test audit", r"^supreme_version$", "about.judges[1]"),
     # Self-reference: a gate, a level of agreement and a category are slices.
     ("compare ssr", r"^conditions\.A\.", "conditions.without."),
     ("compare ssr", r"^conditions\.B\.", "conditions.always."),
@@ -286,7 +295,8 @@ MOVED: Sequence[Known] = (
 
 GONE: Sequence[Known] = (
     Known("compare (versions|sources)", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
-    Known("compare ssr", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
+    Known("compare ssr|test audit", r"(^|\.)(method|unit|level)$", "rows have no method; the docs name it"),
+    Known("test audit", r"^supreme_model$|^draws\b", "the judge version has the model; a caveat has the draws"),
     Known(
         "compare ssr",
         r"^samples\.pass_at|^(calls_planned|from_without|tau|model)$|^(slices|sweep|calibration|categories|tuned\.categories)\[\w+\]\.\w+(\[\d+\])?$"

@@ -7,21 +7,17 @@ import streamlit as st
 
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.methods.audits.report import (
-    MARKED,
-    RIGHT,
-    UNMARKED,
-    WRONG,
+    ACCUSED,
+    CAUGHT,
+    MISSED,
+    RIGHTLY_UNMARKED,
     AuditedAnswer,
     AuditReport,
     DoneAudit,
     audit_caveats,
     audit_report,
-    counts_table,
     done_audits,
-    headline,
-    nothing_usable,
     rates_table,
-    unmeasured_rates,
 )
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading, stacking_columns
@@ -50,7 +46,6 @@ MEANINGS = {
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
 AUDIT_HEIGHT = 230
-GROUPED = "An evidence group contains all answers to one question with the same passages."
 Line = tuple[AuditedAnswer, JudgedText | None]  # the text is None if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
 COLUMNS: Columns[Line] = {
@@ -83,9 +78,9 @@ def audits() -> None:
             return
         audit, as_table = _filters(done)
         report = audit_report(connection, *audit, reviewed_only=True)
-        sentence(headline(report).text)
+        sentence(report.sentence)
         caption(*audit_caveats(connection, audit, report))
-        if nothing_usable(report):
+        if report.headline.code == "audit_unusable":
             return
         left, right = stacking_columns("audits", [1, 1.1])
         with left:
@@ -118,48 +113,38 @@ def audit_chart(report: AuditReport) -> Any:
     """Return the counts of an audit, people in the rows. Marks: caught, missed, accused, rightly not marked."""
     colours = palette()
     cells = []
-    for row, column, verdicts, word in (
-        (WRONG, MARKED, report.tp, "caught"),
-        (WRONG, UNMARKED, report.fn, "missed"),
-        (RIGHT, MARKED, report.fp, "accused"),
-        (RIGHT, UNMARKED, report.tn, "rightly not marked"),
-    ):
-        of_row = report.tp + report.fn if row == WRONG else report.fp + report.tn
+    for kind, word in {CAUGHT: "caught", MISSED: "missed", ACCUSED: "accused", RIGHTLY_UNMARKED: "not marked"}.items():
+        row, _, column = kind.partition(", ")
+        verdicts = report.figure("n", kind).value or 0
+        of_row = sum(each.value or 0 for each in report.rows if (each.slice or "").startswith(row))
         ground, ink = heat_step(verdicts / of_row, colours) if of_row else (colours.quiet[1], colours.muted)
-        tip = f"{verdicts:,} verdicts that are {row} by people's grades, {column}"
-        cells.append(Cell(row, column, f"{verdicts:,}", word, ground, ink, tip))
-    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, UNMARKED)))
+        tip = f"{verdicts:,.0f} verdicts that are {row} by people's grades, {column}"
+        cells.append(Cell(row, column, f"{verdicts:,.0f}", word, ground, ink, tip))
+    return grid(cells, Axes("The verdict is", ("wrong", "right"), "Supreme judge", ("marked wrong", "not marked")))
 
 
 def _counts(report: AuditReport, *, as_table: bool) -> None:
-    listed = {"audited": report.judge_version, "supreme": report.supreme_version}
+    listed = dict(zip(("audited", "supreme"), report.about.judges, strict=True))
     figure(
         lambda: audit_chart(report),
         AUDIT_HEIGHT,
-        counts_table(report),
+        report.table("n"),
         [*(Rows("audits", listed | {"list": name}) for name in LISTS), None],
         key="audit_counts",
-        says=headline(report).text,
+        says=report.sentence,
         as_table=as_table,
-        under=(
-            "Click a cell to list its answers.",
-            f"Right and not marked (not listed): {report.tn:,}." if report.graded else None,
-        ),
+        under=("Click a cell to list its answers.",),
     )
 
 
 def _rates(report: AuditReport) -> None:
-    unit = report.recall.unit or report.false_alarm_rate.unit
-    flags = f"{count(report.flags_raised, 'flag')} on marked verdicts for people to review." if report.marked else None
-    missing = unmeasured_rates(report)
+    marked, flags = (report.about.counts[name] for name in ("marked", "flags_raised"))
     table(
         rates_table(report),
         key="audit_rates",
         under=(
-            f"Intervals: 95 % CI, bootstrap over {unit}s." if unit else None,
-            GROUPED if unit == "evidence group" else None,
-            None if missing is None else missing.text,
-            flags,
+            "Intervals: 95 % CI.",
+            f"{count(flags, 'flag')} on marked verdicts for people to review." if marked else None,
         ),
     )
 

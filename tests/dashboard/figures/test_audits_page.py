@@ -1,6 +1,7 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
 from app_pages import OpenPage, charts, text_with, texts
+from audit_figures import many
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.measure.notes import note
@@ -54,7 +55,7 @@ def test_the_table_takes_the_place_of_the_chart(open_page: OpenPage, sqlite_stor
     audited(sqlite_store)
     app = open_page("audits", table="true")
     assert charts(app) == []
-    assert app.dataframe[0].value["Verdicts"].tolist() == [4, 2, 1, 5]
+    assert app.dataframe[0].value["n"].tolist() == [4, 2, 1, 5]
 
 
 def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -94,12 +95,12 @@ def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage,
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
-    assert 0 < report.audited < 12
+    assert 0 < many(report) < 12
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
     assert how.startswith(note("audit_of_verdicts").text)
-    assert note("audit_usable", n=report.audited, verdicts=12).text in how
-    assert f"{report.audited} at 50 %" in how
-    drawn, silent = report.audited, always(completion("Fine."))
+    assert note("audit_usable", n=many(report), verdicts=12).text in how
+    assert f"{many(report)} at 50 %" in how
+    drawn, silent = many(report), always(completion("Fine."))
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
     (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")

@@ -128,13 +128,14 @@ def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "J
 def report_lines(report: "AuditReport") -> Iterator[str]:
     """Yield the report on an audit in lines for a terminal."""
     from judgeboard.formats.output import text_lines
-    from judgeboard.methods.audits.report import counts_table, headline, rates_table, unmeasured_rates
+    from judgeboard.methods.audits.report import rates_table
 
-    head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
-    yield from asking.account_lines(head, report.account)
-    notes = headline(report), unmeasured_rates(report), *report.caveats
-    yield from (each.text for each in notes if each is not None)
-    yield from ("", *text_lines(counts_table(report)), "", *text_lines(rates_table(report)))
+    audited, supreme = report.about.judges
+    yield from asking.account_lines(
+        f"{audited} audited by {supreme}, {percent(report.sample)} of its verdicts", report.account
+    )
+    yield from report.lines(("n",))
+    yield from ("", *text_lines(rates_table(report)))
     for name, answers in (("caught", report.caught), ("missed", report.missed), ("accused", report.accused)):
         if answers:
             more = [f"{len(answers) - SHOWN:,} more"] if len(answers) > SHOWN else []

@@ -17,6 +17,8 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import PairSource, RatingPairs
+from judgeboard.measure.result import ALL, About, Result, Row
+from judgeboard.measure.words import FIGURES
 from judgeboard.methods.audits import queries
 from judgeboard.methods.audits.queries import AuditedJudgment
 from judgeboard.runs.method import RunAccount
@@ -27,8 +29,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.verdicts import count_verdicts
 
-WRONG, RIGHT = "wrong", "right"
-MARKED, UNMARKED = "marked wrong", "not marked"
+CAUGHT, MISSED = "wrong, marked wrong", "wrong, not marked"
+ACCUSED, RIGHTLY_UNMARKED = "right, marked wrong", "right, not marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,37 +74,21 @@ class AuditedAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditReport:
+class AuditReport(Result):
     """An audit compared with people. A verdict is wrong if it differs from people's label; a mark predicts this.
 
-    ``audited`` counts verdicts with a usable review. ``caught`` are the ``tp`` marked wrong verdicts, ``missed`` the
-    ``fn`` unmarked wrong ones, ``accused`` the ``fp`` marked right ones. ``flags_raised`` counts flags on marked
-    verdicts, including decided flags. ``draws`` are the sampling shares and the number of usable reviews of each.
+    ``about.judges`` are the audited version and the supreme judge. ``about.counts``: ``audited`` verdicts have a usable
+    review, ``marked`` ones are wrong according to it, people ``graded`` some of them, and ``flags_raised`` counts flags
+    on marked verdicts, including decided flags. The slices of the figure ``n`` are the graded verdicts by people's
+    label and mark. ``caught`` are marked wrong verdicts, ``missed`` unmarked wrong ones, ``accused`` marked right ones.
     """
 
-    judge_version: str
-    supreme_version: str
-    supreme_model: str | None
-    where: dict[str, Any]
     sample: float
     seed: int
     account: RunAccount
-    audited: int
-    marked: int
-    graded: int
-    tp: int
-    fp: int
-    fn: int
-    tn: int
-    precision: Estimate
-    recall: Estimate
-    false_alarm_rate: Estimate
-    flags_raised: int
     caught: tuple[AuditedAnswer, ...]
     missed: tuple[AuditedAnswer, ...]
     accused: tuple[AuditedAnswer, ...]
-    draws: tuple[tuple[float, int], ...] = ()
-    caveats: tuple[Note, ...] = ()
 
 
 def audit_report(
@@ -153,31 +139,50 @@ def audit_report(
     if not reviewed:
         reason = "no verdict has a usable review"
     sampled = Counter(reviews[each.judgment_id].inclusion_probability for each in reviewed.values())
-    draws = tuple(sorted(sampled.items()))
+    account = account or account_of_audit(drawn, {id_: review.status for id_, review in reviews.items()})
+    counts = {CAUGHT: len(caught), MISSED: len(missed), ACCUSED: len(accused)}
+    counts[RIGHTLY_UNMARKED] = int((~wrong & ~marked).sum())
+    why_no_precision = reason or "no verdict that people graded is marked"
+    why_no_recall = reason or "no audited verdict is wrong according to people"
+    why_no_alarms = reason or "no audited verdict is right according to people"
+    rates = {
+        "marks_precision": _share(wrong, marked, pairs.groups, why_no_precision),
+        "marks_recall": _share(marked, wrong, pairs.groups, why_no_recall),
+        "false_alarm_rate": _share(marked, ~wrong, pairs.groups, why_no_alarms),
+    }
+    if account.asked and not reviewed:
+        headline = note("audit_unusable", supreme=supreme.title, reviews=account.asked)
+    elif not pairs.n:
+        headline = note("audit_ungraded", supreme=supreme.title, marked=len(wrong_by_mark), verdicts=len(reviewed))
+    else:
+        headline = note("audit", supreme=supreme.title, caught=len(caught), wrong=len(caught) + len(missed))
+    unflagged, draws = len(wrong_by_mark) - flags, sorted(sampled.items())
+    caveats = _caveats(pairs, source.cuts.words, unflagged, not_comparable, sample, draws, rates)
     return AuditReport(
-        judge_version=audited.title,
-        supreme_version=supreme.title,
-        supreme_model=supreme.model,
-        **sample.as_dict(),
-        account=account or account_of_audit(drawn, {id_: review.status for id_, review in reviews.items()}),
-        audited=len(reviewed),
-        marked=len(wrong_by_mark),
-        graded=pairs.n,
-        tp=len(caught),
-        fp=len(accused),
-        fn=len(missed),
-        tn=int((~wrong & ~marked).sum()),
+        about=About(
+            judges=(audited.title, supreme.title),
+            where=sample.where.as_dict(),
+            by="verdict",
+            unit="verdicts",
+            counts={
+                "audited": len(reviewed),
+                "marked": len(wrong_by_mark),
+                "graded": pairs.n,
+                "flags_raised": flags,
+            },
+        ),
+        headline=headline,
+        rows=(
+            *(Row("n", name, n, None, None, pairs.n, None) for name, n in counts.items()),
+            *(Row.of(name, ALL, rate) for name, rate in rates.items()),
+        ),
+        caveats=tuple(caveats),
+        sample=sample.share,
+        seed=sample.seed,
+        account=account,
         caught=caught,
         missed=missed,
         accused=accused,
-        precision=_share(wrong, marked, pairs.groups, reason or "no verdict that people graded is marked"),
-        recall=_share(marked, wrong, pairs.groups, reason or "no audited verdict is wrong according to people"),
-        false_alarm_rate=_share(
-            marked, ~wrong, pairs.groups, reason or "no audited verdict is right according to people"
-        ),
-        flags_raised=flags,
-        draws=draws,
-        caveats=tuple(_caveats(pairs, source.cuts.words, len(wrong_by_mark) - flags, not_comparable, sample, draws)),
     )
 
 
@@ -202,6 +207,7 @@ def _caveats(
     not_comparable: int,
     sample: AuditSample,
     draws: Sequence[tuple[float, int]],
+    rates: Mapping[str, Estimate],
 ) -> Iterator[Note]:
     if cut := int(pairs.cut.sum()):
         yield note("cut", n=cut, cut=cut_at)
@@ -211,6 +217,19 @@ def _caveats(
         yield note("nothing_to_compare", n=not_comparable)
     if any(share != sample.share for share, _ in draws):
         yield note("audit_draws", draws=[f"{n:,} at {percent(share)}" for share, n in draws])
+    if reasons := dict.fromkeys(rate.reason or "" for rate in rates.values() if rate.value is None):
+        yield note("not_available", why="; ".join(reasons))
+
+
+def rates_table(report: AuditReport) -> Table:
+    """Return the rates of all verdicts. A cell is too narrow for a reason, which a caveat gives."""
+    columns: Columns[Row] = {
+        Column("Rate"): lambda row: FIGURES[row.figure].title,
+        Column("Value", "share estimate"): lambda row: None if row.value is None else row.estimate,
+        Column("Of", "count"): lambda row: row.n,
+        Column("Meaning"): lambda row: FIGURES[row.figure].help,
+    }
+    return Table.of((row for row in report.rows if row.slice is ALL), columns)
 
 
 class DoneAudit(NamedTuple):
@@ -226,62 +245,13 @@ def done_audits(connection: Connection) -> list[DoneAudit]:
     return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in queries.audits_done(connection)]
 
 
-def nothing_usable(report: AuditReport) -> bool:
-    """Whether there are reviews, but none is usable."""
-    return report.account.asked > 0 and report.audited == 0
-
-
-def headline(report: AuditReport) -> Note:
-    """Return how many of the wrong verdicts the supreme judge found."""
-    supreme = report.supreme_version
-    if nothing_usable(report):
-        return note("audit_unusable", supreme=supreme, reviews=report.account.asked)
-    if report.graded == 0:
-        return note("audit_ungraded", supreme=supreme, marked=report.marked, verdicts=report.audited)
-    return note("audit", supreme=supreme, caught=report.tp, wrong=report.tp + report.fn)
-
-
 def audit_caveats(connection: Connection, audit: DoneAudit, report: AuditReport) -> Iterator[Note]:
     """Yield what the supreme judge saw, how many verdicts it reviewed, and what limits the figures."""
     approach = audit.supreme.params.get("approach") if audit.supreme.kind == AUDIT else "alone"
     yield note({"alone": "audit_of_two_judges", 1: "audit_of_verdicts"}.get(approach, "audit_by_own_scores"))
-    yield note("audit_usable", n=report.audited, verdicts=count_verdicts(connection, audit.audited.id))
-    if report.account.asked > report.audited and report.supreme_model is not None:
-        words = [report.judge_version, "--model", report.supreme_model, "--rejudge", "failed"]
-        yield note("audit_again", n=report.account.asked - report.audited, command=shlex.join(words))
+    n = report.about.counts["audited"]
+    yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audit.audited.id))
+    if report.account.asked > n and audit.supreme.model is not None:
+        words = [audit.audited.title, "--model", audit.supreme.model, "--rejudge", "failed"]
+        yield note("audit_again", n=report.account.asked - n, command=shlex.join(words))
     yield from report.caveats
-
-
-def unmeasured_rates(report: AuditReport) -> Note | None:
-    """Return why rates are not available; None if all are."""
-    why = dict.fromkeys(rate.reason or "unknown" for _, rate, _ in rates(report) if rate.value is None)
-    return note("not_available", why="; ".join(why)) if why else None
-
-
-def counts_table(report: AuditReport) -> Table:
-    """Return how many right and wrong verdicts are marked."""
-    cells = (WRONG, MARKED, report.tp), (WRONG, UNMARKED, report.fn), (RIGHT, MARKED, report.fp)
-    columns = Column("Verdict"), Column("Supreme judge"), Column("Verdicts", "count")
-    return Table(columns, (*cells, (RIGHT, UNMARKED, report.tn)))
-
-
-def rates_table(report: AuditReport) -> Table:
-    """Return the rates with their meaning."""
-    columns: Columns[tuple[str, Estimate, str]] = {
-        Column("Rate", width=100): lambda rate: rate[0],
-        Column("Value", "share estimate", width=125, help="With its 95 % interval"): (
-            lambda rate: None if rate[1].value is None else rate[1]  # the cell is too narrow for a reason
-        ),
-        Column("Of", "count", width=60): lambda rate: rate[1].n,
-        Column("Meaning", width=220): lambda rate: rate[2],
-    }
-    return Table.of(rates(report), columns)
-
-
-def rates(report: AuditReport) -> tuple[tuple[str, Estimate, str], ...]:
-    """Return name, estimate and meaning of each rate."""
-    return (
-        ("Precision", report.precision, "marked verdicts that are wrong"),
-        ("Recall", report.recall, "wrong verdicts that are marked"),
-        ("False alarms", report.false_alarm_rate, "right verdicts that are marked"),
-    )

@@ -38,11 +38,12 @@ def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFi
     assert audit(log, "--recorded", "--by", "second", "--json") == 0
     result = printed(capsys)
     assert [result["account"][name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
-    assert [result[name] for name in ("audited", "graded", "tp", "fp", "fn", "tn")] == [10, 10, 10, 0, 0, 0]
-    assert result["flags_raised"] == 10
-    assert set(result["precision"]) == {"value", "low", "high", "n", "method", "unit", "reason", "level", "left_out"}
-    assert result["false_alarm_rate"]["value"] is None
-    assert result["false_alarm_rate"]["reason"]
+    assert [result["about"]["counts"][name] for name in ("audited", "graded")] == [10, 10]
+    assert [row["value"] for row in result["rows"] if row["figure"] == "n"] == [10, 0, 0, 0]
+    assert result["about"]["counts"]["flags_raised"] == 10
+    (alarms,) = (row for row in result["rows"] if row["figure"] == "false_alarm_rate")
+    assert alarms["value"] is None
+    assert alarms["reason"]
     assert [each["external_id"] for each in result["caught"]] == [f"a{number}" for number in range(1, 11)]
     assert set(result["caught"][0]) == {"external_id", "source", "response_id", "judge", "people"}
     assert (result["missed"], result["accused"]) == ([], [])
@@ -57,7 +58,8 @@ def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: py
         assert audit(log, *model, "--sample", "1", "--json") == 0
         assert first < len(endpoint.requests) == 10
     said = printed(capsys)
-    assert (said["recall"]["value"], round(said["recall"]["low"], 2), said["recall"]["high"]) == (1, 0.72, 1)
+    (recall,) = (row for row in said["rows"] if row["figure"] == "marks_recall")
+    assert (recall["value"], round(recall["low"], 2), recall["high"]) == (1, 0.72, 1)
     assert len(said["caught"]) == 10
     assert endpoint.requests[0].body["model"] == "big"
 
@@ -83,14 +85,14 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         assert refused.count("\n") == 1
         assert endpoint.requests == []
         assert audit(log, *model, "--judge", "grade", "--json") == 0
-        assert printed(capsys)["tp"] == 10
+        assert printed(capsys)["rows"][0]["value"] == 10
         assert len(endpoint.requests) == 10
         log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
         endpoint.script = always(verdict(groundedness=0.1))
         command = ["test", "audit", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
         assert run(command) == 0
         result = printed(capsys)
-        assert (result["supreme_version"], result["audited"]) == ("other v1", 10)
+        assert (result["about"]["judges"][1], result["about"]["counts"]["audited"]) == ("other v1", 10)
     assert len(endpoint.requests) == 20
 
 

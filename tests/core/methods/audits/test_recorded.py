@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from audit_figures import kinds, many
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
@@ -39,9 +40,9 @@ def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
     log.say(nli, {id_: {"label": label, "quality": 3} for id_, label in zip(ids, labels, strict=True)})
     report = audit_recorded(log.store, "nli", "rag")
     assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
-    assert (report.audited, report.marked, report.graded) == (4, 2, 0)
+    assert (many(report), many(report, "marked"), many(report, "graded")) == (4, 2, 0)
     assert note("nothing_to_compare", n=1) in report.caveats
-    assert (report.precision.value, report.precision.n) == (None, 0)
+    assert (report.figure("marks_precision").value, report.figure("marks_precision").n) == (None, 0)
 
 
 def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
@@ -60,11 +61,11 @@ def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog)
     log.say_all(rag, ids, label=GOOD)
     log.say_all(nli, ids, label=BAD)
     first = audit_recorded(log.store, "nli", "rag")
-    assert len(marks(log.store)) == first.flags_raised == 3
+    assert len(marks(log.store)) == many(first, "flags_raised") == 3
     assert audit_recorded(log.store, "nli", "rag") == first
     assert len(marks(log.store)) == 3
     log.say(nli, {ids[0]: {"label": GOOD}})
-    assert audit_recorded(log.store, "nli", "rag").flags_raised == 2
+    assert many(audit_recorded(log.store, "nli", "rag"), "flags_raised") == 2
     assert marks(log.store)[3][1:] == (1, True)
     assert raise_flags(log.store).raised == 0
 
@@ -78,7 +79,7 @@ def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> No
     assert [
         getattr(report.account, name) for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     ] == [*(3, 1, 1, 0, 1, 1)]
-    assert (report.account.run_id, report.audited) == (None, 1)
+    assert (report.account.run_id, many(report)) == (None, 1)
 
 
 @on_sqlite
@@ -86,8 +87,8 @@ def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
     log.say_all(rag, ids, groundedness=0.55)
     log.say(nli, {ids[0]: {"groundedness": 0.45}, ids[1]: {"groundedness": 0.95}})
-    assert audit_recorded(log.store, "nli", "rag", by="thresholds").marked == 1
-    assert audit_recorded(log.store, "nli", "rag", by="label").marked == 1
+    assert many(audit_recorded(log.store, "nli", "rag", by="thresholds"), "marked") == 1
+    assert many(audit_recorded(log.store, "nli", "rag", by="label"), "marked") == 1
     with log.store.reading() as connection:
         latest = select(REVIEWED.c.judgment_id, REVIEWED.c.correct).order_by(REVIEWED.c.id)
         assert [row.correct for row in connection.execute(latest)] == [True, False, False, True]
@@ -114,13 +115,16 @@ def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_
 @pytest.mark.shared
 def test_the_published_counts_come_out(ragtruth: Store) -> None:
     report = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
-    assert (report.tp, report.fp, report.fn, report.tn) == (155, 77, 115, 997)
-    assert report.precision.value == pytest.approx(0.6681, abs=5e-5)
-    assert report.recall.value == pytest.approx(0.5741, abs=5e-5)
-    assert (report.audited, report.graded, report.flags_raised) == (1344, 1344, 232)
-    for estimate in (report.precision, report.recall, report.false_alarm_rate):
+    assert kinds(report) == [155, 77, 115, 997]
+    assert report.figure("marks_precision").value == pytest.approx(0.6681, abs=5e-5)
+    assert report.figure("marks_recall").value == pytest.approx(0.5741, abs=5e-5)
+    assert (many(report), many(report, "graded"), many(report, "flags_raised")) == (1344, 1344, 232)
+    for estimate in (
+        report.figure("marks_precision"),
+        report.figure("marks_recall"),
+        report.figure("false_alarm_rate"),
+    ):
         # Answers of one question stand together, so the interval is wider than Wilson's of as many answers.
-        assert estimate.unit == "evidence group"
         assert estimate.low < estimate.value < estimate.high
     again = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
     assert again == report
@@ -129,7 +133,7 @@ def test_the_published_counts_come_out(ragtruth: Store) -> None:
 @pytest.mark.shared
 def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth: Store) -> None:
     report = audit_recorded(ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1))
-    assert 90 < report.audited < 190
+    assert 90 < many(report) < 190
 
 
 def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
@@ -142,7 +146,7 @@ def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
     with sqlite_store.reading() as connection, steps_of(sqlite_store, "SELECT") as steps:
         (done,) = done_audits(connection)
         report = audit_report(connection, *done, reviewed_only=True)
-    assert (report.audited, report.tp, report.account.not_reached) == (3, 3, 0)
+    assert (many(report), kinds(report)[0], report.account.not_reached) == (3, 3, 0)
     reviewing = [step for statement, step in steps if "judgment_review" in statement or "judgment.id IN" in statement]
     assert reviewing
     assert not [step for step in reviewing if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))]
@@ -161,7 +165,7 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
         assert [(each.audited.name, each.supreme.name) for each in done] == [
             *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
         ]
-        assert [audit_report(connection, *each, reviewed_only=True).audited for each in done] == [1, 2, 1]
+        assert [many(audit_report(connection, *each, reviewed_only=True)) for each in done] == [1, 2, 1]
 
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
@@ -183,15 +187,18 @@ def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.Captu
     turns = [scene.scripted_turn(number) for number in range(30)]
     wrong = [not turn.teacher_is_right for turn in turns]
     marked = [turn.teacher_is_right is not turn.reviewer_is_right for turn in turns]
-    assert report.tp == sum(a and b for a, b in zip(wrong, marked, strict=True)) > 0
-    assert report.fp == sum(b and not a for a, b in zip(wrong, marked, strict=True)) > 0
-    assert report.fn == sum(a and not b for a, b in zip(wrong, marked, strict=True)) > 0
-    assert report.graded == 30
-    assert report.precision.value == pytest.approx(report.tp / (report.tp + report.fp))
-    assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
-    assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
+    caught, accused, missed, _ = kinds(report)
+    assert caught == sum(a and b for a, b in zip(wrong, marked, strict=True)) > 0
+    assert accused == sum(b and not a for a, b in zip(wrong, marked, strict=True)) > 0
+    assert missed == sum(a and not b for a, b in zip(wrong, marked, strict=True)) > 0
+    assert many(report, "graded") == 30
+    precision, recall = map(report.figure, ("marks_precision", "marks_recall"))
+    assert precision.value == pytest.approx(caught / (caught + accused))
+    assert recall.value == pytest.approx(caught / (caught + missed))
     printed = capsys.readouterr().out
-    assert all(percent_words(each) in printed for each in (report.precision, report.recall))
+    assert all(
+        percent_words(each) in printed for each in (report.figure("marks_precision"), report.figure("marks_recall"))
+    )
 
 
 def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
