@@ -24,9 +24,10 @@ from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings.masking import without_secrets
 from judgeboard.settings.model import load_settings, variable_of
-from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt, get_delivery
+from judgeboard.store.alerts import begin_attempt, due_deliveries, end_attempt, get_delivery
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.tables.operations import AlertDelivery
 
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (2, 5, 15, 60, 240))
 """The time from each attempt to the next; a message fails after as many attempts. Longer than an attempt can take."""
@@ -39,7 +40,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
+def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[AlertDelivery]:
     """Send the messages that are due, and return those that this process tried to send, as they are afterwards.
 
     Each attempt is stored before it is made. If the process ends during an attempt, nobody knows whether the message
@@ -54,7 +55,7 @@ def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
         return [get_delivery(connection, id_) for id_ in tried]
 
 
-def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
+def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> str | None:
     """Make one attempt and store its outcome; return why the message was not sent, None if it was."""
     attempt = min(delivery.attempts, len(WAITS) - 1)
     with store.writing() as connection:

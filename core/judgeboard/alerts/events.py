@@ -18,9 +18,7 @@ from judgeboard.measure.alarms import watch
 from judgeboard.people.permissions import Actor, allowed
 from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (
-    AlertEvent,
     AlertRule,
-    Delivery,
     alert_rule_named,
     claim_alert_rules,
     close_event,
@@ -35,6 +33,7 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
 
 EVERY = timedelta(minutes=1)
 """How often workers evaluate a rule."""
@@ -174,7 +173,7 @@ def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event)
 ALERTS = Duty("alerts", _due, follow)
 
 
-def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[Delivery]:
+def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[AlertDelivery]:
     """Send a test message to each destination of a rule from this process, and return the deliveries."""
     moment = now or utc_now()
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:

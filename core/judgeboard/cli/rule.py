@@ -21,8 +21,9 @@ from judgeboard.text import counted, iso_z, money
 if TYPE_CHECKING:
     from judgeboard.cli.push import PushKeywords
     from judgeboard.runs.judging_rules import RuleProgress
-    from judgeboard.store.alerts import AlertEvent, AlertRule
+    from judgeboard.store.alerts import AlertRule
     from judgeboard.store.engine import Store
+    from judgeboard.store.tables.operations import AlertEvent
     from judgeboard.tools.push import TargetProgress
 
 Kind = Literal["judge", "alert", "push"]
@@ -553,6 +554,6 @@ def rule_test(name: str) -> int:
     for each in deliveries:
         why = f": {each.error}" if each.error else ""
         made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
-        lines.append(f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}")
-    options.show({"deliveries": deliveries}, lines)
+        lines.append(f"{each.at:%Y-%m-%d %H:%M} UTC {name} ({each.kind.value}) to {each.destination}: {made}")
+    options.show({"deliveries": [{"rule": name, **each.as_json()} for each in deliveries]}, lines)
     return int(any(delivery.state != "sent" for delivery in deliveries))

@@ -24,10 +24,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
+from judgeboard.store.tables.operations import Trace
 from judgeboard.store.traces import (
     LATE,
     TraceOutcome,
-    WaitingTrace,
     complete_response,
     expire_feedback,
     feedback_times,
@@ -155,7 +155,7 @@ class _Read(NamedTuple):
 
 
 def _taken(
-    trace: WaitingTrace, spans: Sequence[Span], logs: Sequence[LogRecord], rules: Mapping[str, Sequence[Rule]]
+    trace: Trace, spans: Sequence[Span], logs: Sequence[LogRecord], rules: Mapping[str, Sequence[Rule]]
 ) -> _Read:
     records: list[Span | LogRecord] = [*spans, *logs]
     first = min(records, key=_starts)
@@ -173,7 +173,7 @@ def _taken(
         return _Read(source, Taken(None, "The trace cannot be read; the server's log has the details."))
 
 
-def _partial(trace: WaitingTrace, taken: Taken) -> str:
+def _partial(trace: Trace, taken: Taken) -> str:
     read = f"Only the first and the last {MOST_RECORDS // 2:,} of {trace.spans:,} spans and log records were read."
     return f"{taken.reason} {read}" if taken.reason else read
 
@@ -185,7 +185,7 @@ def _starts(record: Span | LogRecord) -> tuple[bool, int]:
     return True, record.at_ns
 
 
-def _store_answers(store: Store, ready: Sequence[WaitingTrace], taken: dict[int, _Read], now: datetime) -> int:
+def _store_answers(store: Store, ready: Sequence[Trace], taken: dict[int, _Read], now: datetime) -> int:
     """Store the answers of the traces that did not change since they were read, and return how many these are."""
     with store.writing() as connection:
         unchanged = lock_unchanged(connection, ready)
@@ -245,9 +245,7 @@ def _with_unused(outcome: TraceOutcome, numbers: Sequence[str], scores: Sequence
     return replace(outcome, reason=storable(" ".join(filter(None, (outcome.reason, *why))))[0])
 
 
-def _stored_elsewhere(
-    connection: Connection, traces: Sequence[WaitingTrace], taken: Mapping[int, _Read]
-) -> dict[int, int]:
+def _stored_elsewhere(connection: Connection, traces: Sequence[Trace], taken: Mapping[int, _Read]) -> dict[int, int]:
     """Return, by trace, the response in another source that has its id. Traces of a source's key have none."""
     answered = [trace for trace in traces if not trace.owner and taken[trace.id].result.response is not None]
     named = responses_named(connection, {trace.external_id for trace in answered}) if answered else {}
@@ -265,7 +263,7 @@ def _complete(connection: Connection, response_id: int, response: Response, now:
     return None
 
 
-def _store_alone(store: Store, trace: WaitingTrace, taken: _Read, now: datetime) -> int:
+def _store_alone(store: Store, trace: Trace, taken: _Read, now: datetime) -> int:
     try:
         return _store_answers(store, [trace], {trace.id: taken}, now)
     except Exception as error:

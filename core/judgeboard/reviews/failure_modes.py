@@ -22,7 +22,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import (
     KEYS,
     LONGEST_MODE,
-    FailureMode,
     Group,
     count_tagged,
     insert_mode,
@@ -30,6 +29,7 @@ from judgeboard.store.issues import (
     untagged_notes,
 )
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.tables.reviews import FailureMode
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
 LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase
@@ -60,7 +60,7 @@ def save_mode(
         if letter is not None and not retired and used.get(letter, checked) != checked:
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
         at, text = utc_now(), checked_text("the description", description)
-        mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)
+        mode = FailureMode(name=checked, description=text, key=letter, retired=retired, by=actor_name(by), at=at)
         insert_mode(connection, mode)
         record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
         return mode

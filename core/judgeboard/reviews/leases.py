@@ -20,7 +20,6 @@ from judgeboard.store.events import record_event
 from judgeboard.store.leases import (
     CANNOT_BE_JUDGED,
     OFFLINE,
-    Lease,
     active_leases,
     insert_skip,
     own_lease,
@@ -31,10 +30,11 @@ from judgeboard.store.leases import (
 )
 from judgeboard.store.next_items import add_training_items, own_item, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
-from judgeboard.store.queue_items import QueueItem, insert_items, item_by_id
+from judgeboard.store.queue_items import insert_items, item_by_id
 from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import lock_response
+from judgeboard.store.tables.queues import Lease, QueueItem
 from judgeboard.text import unstorable
 
 LONGEST_REASON = 500  # characters

@@ -31,7 +31,6 @@ from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import (
     JUDGE,
     PEOPLE,
-    Lease,
     find_lease,
     lease_taken_at,
     leases_at,
@@ -42,7 +41,6 @@ from judgeboard.store.leases import (
 )
 from judgeboard.store.preferences import saw_hidden_parts
 from judgeboard.store.queue_items import (
-    QueueItem,
     flags_to_decide,
     had_all_reviews,
     has_seen,
@@ -58,6 +56,7 @@ from judgeboard.store.reviews import (
     find_review,
     lock_subject,
 )
+from judgeboard.store.tables.queues import Lease, QueueItem
 
 NOT_IN_CONFLICT = {
     ItemState.OPEN: "This item still needs reviews: there is nothing to adjudicate yet.",

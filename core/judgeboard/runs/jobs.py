@@ -37,7 +37,6 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.flags import count_at_stake
 from judgeboard.store.health import unasked_generators
 from judgeboard.store.jobs import (
-    StoredJob,
     get_job,
     insert_job,
     is_continued,
@@ -73,6 +72,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
+from judgeboard.store.tables.operations import Job
 from judgeboard.text import counted
 
 _PARAMS = ("max_output", "domain", "claims")
@@ -320,7 +320,7 @@ def request_rejudge(
     """
     check_spec(judge, max_cost, concurrency)
     now = utc_now()
-    job = StoredJob(
+    job = Job(
         id=f"{REJUDGE}-{uuid.uuid4().hex[:12]}",
         kind=REJUDGE,
         filter={
@@ -331,20 +331,17 @@ def request_rejudge(
             **({OWN_KEY: process_name()} if api_key else {}),
         },
         judge=judge,
-        run_id=None,
         actor=actor_name(actor),
         estimate=asdict(estimate) if estimate else {},
         created_at=now,
-        cancelled_at=None,
-        failed=None,
     )
     if api_key:
         _held_keys[job.id] = api_key  # before any worker sees the job
     try:
         with allowed(store, actor, Action.REJUDGE_ONE) as connection:
             if Action.REJUDGE_MANY not in role_now(connection, actor).actions:
-                job = _for_reviewer(connection, job, actor)
-            job = replace(job, judge=with_last_address(connection, job.judge))
+                _narrow_for_reviewer(connection, job, actor)
+            job.judge = with_last_address(connection, job.judge)
             _check_confirmed(connection, job, confirmed_host)
             lock_requests(connection)
             _refuse_twice(connection, job)
@@ -411,7 +408,7 @@ def open_jobs(store: Store) -> list[JobProgress]:
         return [_progress(connection, job) for job in reversed(unfinished_jobs(connection))]
 
 
-def _progress(connection: Connection, job: StoredJob) -> JobProgress:
+def _progress(connection: Connection, job: Job) -> JobProgress:
     run = None if job.run_id is None else get_run(connection, job.run_id)
     counts = None if run is None else run_counts(connection, [run.id])[run.id]
     continued = run is not None and is_continued(connection, job)
@@ -445,7 +442,7 @@ def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) 
     check_limits(max_cost, concurrency)
 
 
-def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> StoredJob:
+def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> None:
     # A reviewer cannot choose the address: at an address of their own, they could write the verdict themselves.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
@@ -455,10 +452,10 @@ def _for_reviewer(connection: Connection, job: StoredJob, actor: Actor) -> Store
     if judge is None:
         require(connection, actor, Action.CHOOSE_JUDGE)
     where = replace(where, response_ids=tuple(response_ids))
-    return replace(job, filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
+    job.filter, job.judge = job.filter | {"where": where.as_dict()}, judge or job.judge
 
 
-def _check_confirmed(connection: Connection, job: StoredJob, confirmed_host: str | None) -> None:
+def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | None) -> None:
     def answers() -> str:
         version = find_version(connection, fingerprint(_version(job.judge)))
         left = _left_to_judge(connection, version, from_dict(job.filter["where"]), job.filter["mode"])
@@ -467,7 +464,7 @@ def _check_confirmed(connection: Connection, job: StoredJob, confirmed_host: str
     check_address(connection, job.judge, answers, confirmed_host)
 
 
-def _refuse_twice(connection: Connection, job: StoredJob) -> None:
+def _refuse_twice(connection: Connection, job: Job) -> None:
     """Refuse a job if the same job has not ended: both would continue the same run and make every call twice."""
     for other in unfinished_jobs(connection):
         if other.judge == job.judge and all(other.filter[name] == job.filter[name] for name in ("where", "mode")):
@@ -477,7 +474,7 @@ def _refuse_twice(connection: Connection, job: StoredJob) -> None:
             raise BadInput(f"{asked}, and it has not ended yet: wait for it, or cancel it")
 
 
-def _state(job: StoredJob, run: StoredRun | None, *, continued: bool, served: bool) -> str:
+def _state(job: Job, run: StoredRun | None, *, continued: bool, served: bool) -> str:
     cancelled = job.cancelled_at is not None
     if continued or (run is not None and run.state is RunState.STOPPED):
         return "cancelled" if cancelled else "stopped"

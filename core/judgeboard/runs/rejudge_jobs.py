@@ -17,7 +17,6 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
 from judgeboard.store.jobs import (
-    StoredJob,
     TaskKey,
     get_job,
     live_workers,
@@ -37,6 +36,7 @@ from judgeboard.store.runs import (
     select_asks,
     set_why_stopped,
 )
+from judgeboard.store.tables.operations import Job
 from judgeboard.text import counted
 
 _log = logging.getLogger("judgeboard.jobs")
@@ -147,11 +147,11 @@ class RejudgeJob(Work):
             if run.state is RunState.RUNNING:
                 finish_run(connection, run.id, RunState.INTERRUPTED, why_stopped=CLOSED)
 
-    def _job(self) -> StoredJob:
+    def _job(self) -> Job:
         with self._store.reading() as connection:
             return get_job(connection, self.key)
 
-    def _judge(self, job: StoredJob) -> Judge:
+    def _judge(self, job: Job) -> Judge:
         """Return the judge, with the key that this process has for it."""
         key = held_key(job.id)
         if key is None and job.filter.get(OWN_KEY):
@@ -162,7 +162,7 @@ class RejudgeJob(Work):
         with self._store.reading() as connection:
             return len(live_workers(connection)) > 1
 
-    def _begin(self, job: StoredJob) -> None:
+    def _begin(self, job: Job) -> None:
         """Begin or continue the run of the job, unless another process has to."""
         if self._waits_for_key(job):
             return
@@ -189,7 +189,7 @@ class RejudgeJob(Work):
         if holder_of(self._store, run.id) is None:  # otherwise a command makes it now
             self._run_id, self._versions = run.id, frozenset([version.id])
 
-    def _waits_for_key(self, job: StoredJob) -> bool:
+    def _waits_for_key(self, job: Job) -> bool:
         """Return whether a process that lives may have the key that a person typed; only that one judges then."""
         if not job.filter.get(OWN_KEY):
             return False
@@ -199,7 +199,7 @@ class RejudgeJob(Work):
             raise BadInput(KEY_LOST)
         return not is_alive
 
-    def _key_lives(self, job: StoredJob) -> bool:
+    def _key_lives(self, job: Job) -> bool:
         """Return whether the process with the key of the job lives; a job without a key of its own needs none."""
         process = job.filter.get(OWN_KEY)
         if not process or held_key(job.id) is not None:
@@ -231,7 +231,7 @@ class RejudgeJob(Work):
                 self._passes, self._after = PASSES if all_asked else self._passes + 1, None
         return []
 
-    def _cost_left(self, job: StoredJob, run: StoredRun) -> int | None:
+    def _cost_left(self, job: Job, run: StoredRun) -> int | None:
         limit: float | None = job.filter["max_cost"]
         if limit is None:
             return None

@@ -12,8 +12,9 @@ from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import LevelMeasure
-from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of
+from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of, rows_of
 from judgeboard.store.tables import ALARM, ALARM_ACKNOWLEDGEMENT, ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
+from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,45 +64,6 @@ class AlertRule(NewAlertRule):
     problem: str | None
     by: str
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AlertEvent:
-    """A time during which a condition was met, last seen at ``seen_at``.
-
-    ``messages`` counts its messages, the latest of which is of ``notified_at``.
-    """
-
-    id: int
-    alert_rule_id: int
-    subject: str
-    sentence: str
-    value: float | None
-    opened_at: datetime
-    seen_at: datetime
-    resolved_at: datetime | None
-    notified_at: datetime | None
-    messages: int
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A message to one destination: waiting, sent or failed. The ``message_id`` is the same in each attempt."""
-
-    id: int
-    alert_rule_id: int
-    alert_event_id: int | None
-    rule: str
-    kind: MessageKind
-    destination: str
-    message_id: str
-    message: dict[str, Any]
-    state: Literal["waiting", "sent", "failed"]
-    attempts: int
-    next_at: datetime
-    at: datetime
-    sent_at: datetime | None
-    error: str | None
 
 
 _LISTED = ALERT_RULE.c.state != RuleState.REMOVED.value
@@ -161,11 +123,11 @@ def set_alert_problem(connection: Connection, rule_id: int, problem: str | None)
     connection.execute(update(ALERT_RULE).where(ALERT_RULE.c.id == rule_id).values(problem=problem))
 
 
-_EVENTS = select(*columns_of(AlertEvent, ALERT_EVENT))
+_EVENTS = select(AlertEvent)
 
 
-def _read_events(connection: Connection, query: Select[Any]) -> list[AlertEvent]:
-    return [record_of(AlertEvent, row) for row in connection.execute(query.order_by(ALERT_EVENT.c.id))]
+def _read_events(connection: Connection, query: Select[AlertEvent]) -> list[AlertEvent]:
+    return rows_of(connection, query.order_by(ALERT_EVENT.c.id))
 
 
 def unclosed_events(connection: Connection, rule_id: int) -> list[AlertEvent]:
@@ -247,9 +209,7 @@ def store_delivery(
     return int(connection.execute(insert(ALERT_DELIVERY).returning(ALERT_DELIVERY.c.id), row).scalar_one())
 
 
-_DELIVERIES = select(*columns_of(Delivery, ALERT_DELIVERY), ALERT_RULE.c.name.label("rule")).join(
-    ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id
-)
+_DELIVERIES = select(AlertDelivery).join(ALERT_RULE, ALERT_RULE.c.id == ALERT_DELIVERY.c.alert_rule_id)
 _WAITING = ALERT_DELIVERY.c.state == "waiting"
 _EARLIER = ALERT_DELIVERY.alias("earlier_delivery")
 # The messages of an event reach a destination in their order.
@@ -261,29 +221,25 @@ _NEXT = ~exists().where(
 )
 
 
-def _read_deliveries(connection: Connection, query: Select[Any]) -> list[Delivery]:
-    return [record_of(Delivery, row) for row in connection.execute(query)]
-
-
-def due_deliveries(connection: Connection, now: datetime) -> list[Delivery]:
+def due_deliveries(connection: Connection, now: datetime) -> list[AlertDelivery]:
     """Return the messages of active rules that may be sent now, oldest first.
 
     Test messages are not among them: the process that stores one sends it.
     """
     is_test = ALERT_DELIVERY.c.kind == MessageKind.TEST.value
     due = _DELIVERIES.where(_WAITING, _NEXT, _ACTIVE, ~is_test, ALERT_DELIVERY.c.next_at <= now)
-    return _read_deliveries(connection, due.order_by(ALERT_DELIVERY.c.id))
+    return rows_of(connection, due.order_by(ALERT_DELIVERY.c.id))
 
 
-def get_delivery(connection: Connection, delivery_id: int) -> Delivery:
+def get_delivery(connection: Connection, delivery_id: int) -> AlertDelivery:
     """Return a delivery by id, or raise NotFound."""
-    deliveries = _read_deliveries(connection, _DELIVERIES.where(ALERT_DELIVERY.c.id == delivery_id))
+    deliveries = rows_of(connection, _DELIVERIES.where(ALERT_DELIVERY.c.id == delivery_id))
     if not deliveries:
         raise NotFound(f"no delivery {delivery_id}")
     return deliveries[0]
 
 
-def begin_attempt(connection: Connection, delivery: Delivery, now: datetime, next_at: datetime) -> bool:
+def begin_attempt(connection: Connection, delivery: AlertDelivery, now: datetime, next_at: datetime) -> bool:
     """Store an attempt before it is made; return False if another worker made it since the delivery was read.
 
     If the process ends during the attempt, the message counts as not sent, and is sent again at ``next_at``.
@@ -305,9 +261,11 @@ def end_attempt(connection: Connection, delivery_id: int, error: str | None, *, 
     connection.execute(update(ALERT_DELIVERY).where(ALERT_DELIVERY.c.id == delivery_id, _WAITING).values(ended))
 
 
-def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[Delivery]:
-    """Return the latest messages, newest first."""
-    return _read_deliveries(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
+def latest_deliveries(connection: Connection, *, limit: int = 50) -> list[tuple[str, AlertDelivery]]:
+    """Return the latest messages with the names of their rules, newest first."""
+    messages = rows_of(connection, _DELIVERIES.order_by(ALERT_DELIVERY.c.id.desc()).limit(limit))
+    names = dict(connection.execute(select(ALERT_RULE.c.id, ALERT_RULE.c.name)).all())
+    return [(names[each.alert_rule_id], each) for each in messages]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,8 +12,9 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filter_conditions import response_conditions, rule_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, insert_or_skip, record_of, rows_of, rows_with
 from judgeboard.store.tables import CURRENT, FAILURE_MODE, FLAG, ISSUE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
+from judgeboard.store.tables.reviews import FailureMode
 
 LONGEST_MODE, LONGEST_TITLE = 60, 100  # characters of the name of a failure mode, of the title of an issue
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
@@ -90,33 +91,20 @@ Group = Literal["query_type", "judge_version", "week"]
 MOST_NOTES = 1_000  # only the latest are read; suggestions do not need older notes
 
 
-@dataclass(frozen=True, slots=True)
-class FailureMode:
-    """A kind of failure that reviewers tag answers with; Shift and ``key`` choose it."""
-
-    name: str
-    description: str | None
-    key: str | None
-    retired: bool
-    by: str
-    at: datetime
-
-
 def list_modes(connection: Connection) -> dict[str, FailureMode]:
     """Return all failure modes by name, in the order in which they were added, retired ones too."""
-    query = select(*columns_of(FailureMode, FAILURE_MODE)).order_by(FAILURE_MODE.c.id)
-    return {row.name: record_of(FailureMode, row) for row in connection.execute(query)}
+    return {mode.name: mode for mode in rows_of(connection, select(FailureMode).order_by(FAILURE_MODE.c.id))}
 
 
 def insert_mode(connection: Connection, mode: FailureMode) -> None:
     """Store a failure mode; it replaces an earlier row with the same name."""
-    connection.execute(insert(FAILURE_MODE), asdict(mode))
+    connection.execute(insert(FAILURE_MODE), mode.model_dump(exclude={"id"}))
 
 
 def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: datetime) -> None:
     """Add the failure modes that are not in the list yet."""
     for name in sorted(set(names) - list_modes(connection).keys()):
-        insert_mode(connection, FailureMode(name, None, None, retired=False, by=by, at=now))
+        insert_mode(connection, FailureMode(name=name, description=None, key=None, by=by, at=now))
 
 
 def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:

@@ -34,27 +34,11 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import AdvisoryLock, Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
-from judgeboard.store.statements import columns_of, plain_insert
+from judgeboard.store.statements import plain_insert, rows_of
 from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
+from judgeboard.store.tables.operations import Job
 
-
-@dataclass(frozen=True, slots=True)
-class StoredJob:
-    """A job; ``run_id`` is None until the first worker begins its run."""
-
-    id: str
-    kind: str
-    filter: dict[str, Any]
-    judge: dict[str, Any]
-    run_id: int | None
-    actor: str
-    estimate: dict[str, Any]
-    created_at: datetime
-    cancelled_at: datetime | None
-    failed: str | None
-
-
-_JOBS = select(*columns_of(StoredJob, JOB))
+_JOBS = select(Job)
 WAKE_CHANNEL = "judgeboard_work"
 
 
@@ -73,15 +57,15 @@ def wake_workers(connection: Connection) -> None:
         connection.execute(select(func.pg_notify(WAKE_CHANNEL, "")))
 
 
-def insert_job(connection: Connection, job: StoredJob) -> None:
+def insert_job(connection: Connection, job: Job) -> None:
     """Store a job."""
-    connection.execute(insert(JOB), {name: getattr(job, name) for name in StoredJob.__dataclass_fields__})
+    connection.execute(insert(JOB), job.model_dump())
     wake_workers(connection)
 
 
-def get_job(connection: Connection, job_id: str) -> StoredJob:
+def get_job(connection: Connection, job_id: str) -> Job:
     """Return a job, or raise NotFound."""
-    jobs = _read(connection, _JOBS.where(JOB.c.id == job_id))
+    jobs = rows_of(connection, _JOBS.where(JOB.c.id == job_id))
     if not jobs:
         raise NotFound(f"no job {job_id}")
     return jobs[0]
@@ -92,34 +76,30 @@ def lock_job(connection: Connection, job_id: str) -> None:
     connection.execute(select(JOB.c.id).where(JOB.c.id == job_id).with_for_update(key_share=True))
 
 
-def _read(connection: Connection, query: Select[Any]) -> list[StoredJob]:
-    return [StoredJob(*row) for row in connection.execute(query)]
-
-
-def list_jobs(connection: Connection, limit: int = 20) -> list[StoredJob]:
+def list_jobs(connection: Connection, limit: int = 20) -> list[Job]:
     """Return the latest jobs, newest first."""
-    return _read(connection, _JOBS.order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
+    return rows_of(connection, _JOBS.order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
 
 
 _LATER = JOB.alias("later_job")
 _CONTINUED = exists().where(_LATER.c.run_id == JOB.c.run_id, _LATER.c.created_at > JOB.c.created_at)
 
 
-def unfinished_jobs(connection: Connection) -> list[StoredJob]:
+def unfinished_jobs(connection: Connection) -> list[Job]:
     """Return the jobs that wait, run or are stopping, oldest first, without jobs whose run a later job continued."""
     running = RUN.c.state.in_([RunState.RUNNING.value, RunState.INTERRUPTED.value])
     open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
     query = _JOBS.outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
-    return _read(connection, query.order_by(JOB.c.created_at, JOB.c.id))
+    return rows_of(connection, query.order_by(JOB.c.created_at, JOB.c.id))
 
 
-def last_job_of_version(connection: Connection, version_id: int) -> StoredJob | None:
+def last_job_of_version(connection: Connection, version_id: int) -> Job | None:
     """Return the latest job with this judge version, or None."""
     query = _JOBS.join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
-    return next(iter(_read(connection, query.order_by(JOB.c.created_at.desc()).limit(1))), None)
+    return next(iter(rows_of(connection, query.order_by(JOB.c.created_at.desc()).limit(1))), None)
 
 
-def is_continued(connection: Connection, job: StoredJob) -> bool:
+def is_continued(connection: Connection, job: Job) -> bool:
     """Return whether a later job continued the run of this one."""
     return bool(connection.execute(select(_CONTINUED).where(JOB.c.id == job.id)).scalar_one())
 

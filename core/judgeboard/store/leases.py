@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, ex
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
-from judgeboard.store.statements import columns_of
+from judgeboard.store.statements import record_of, rows_of
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE
+from judgeboard.store.tables.queues import Lease
 from judgeboard.text import unstorable
 
 UNUSED = LEASE.alias("unused")
@@ -20,26 +21,6 @@ OFFLINE = "offline-"  # prefix of the token of a lease in a bundle
 HIGHEST_ID = 2**63 - 1
 
 JUDGE, PEOPLE = "judge", "people"  # what a reviewer may have seen
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A lease as stored: free, taken by ``reviewer_id`` until ``until``, or used for their review (``done``)."""
-
-    id: int
-    queue_id: int
-    queue_item_id: int
-    slot: int
-    reviewer_id: int | None
-    token: str | None
-    taken_at: datetime | None
-    until: datetime | None
-    done: bool
-    review_id: int | None
-    revealed_at: datetime | None
-
-
-_COLUMNS = columns_of(Lease, LEASE)
 
 
 def insert_leases(connection: Connection, items: Iterable[Mapping[str, Any]]) -> None:
@@ -67,17 +48,16 @@ def fit_leases(connection: Connection, item: Mapping[str, Any], wanted: int, now
 
 def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue_id: int | None = None) -> list[Lease]:
     """Return the leases that a reviewer has now, the oldest first."""
-    query = select(*_COLUMNS).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
+    query = select(Lease).where(LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(False), LEASE.c.until > now)
     if queue_id is not None:
         query = query.where(LEASE.c.queue_id == queue_id)
-    return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
+    return rows_of(connection, query.order_by(LEASE.c.taken_at, LEASE.c.id))
 
 
 def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
     """Return a reviewer's lease of an item, or None. They have at most one, which may have ended or been used."""
     own = LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
-    row = connection.execute(select(*_COLUMNS).where(*own)).one_or_none()
-    return None if row is None else Lease(*row)
+    return next(iter(rows_of(connection, select(Lease).where(*own))), None)
 
 
 def own_lease(connection: Connection, token: str, reviewer_id: int, *, lock: bool = False) -> Lease | None:
@@ -88,9 +68,8 @@ def own_lease(connection: Connection, token: str, reviewer_id: int, *, lock: boo
     """
     item_id, secret = split_token(token)
     own = LEASE.c.token == secret, LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
-    query = select(*_COLUMNS).where(*own)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-    return None if row is None else Lease(*row)
+    query = select(Lease).where(*own)
+    return next(iter(rows_of(connection, query.with_for_update() if lock else query)), None)
 
 
 def split_token(token: str) -> tuple[int, str]:
@@ -121,8 +100,7 @@ def lease_taken_at(connection: Connection, item_id: int, reviewer_id: int, token
 
 def leases_at(connection: Connection, item_id: int) -> list[Lease]:
     """Return every lease of an item, by slot."""
-    query = select(*_COLUMNS).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot)
-    return [Lease(*row) for row in connection.execute(query)]
+    return rows_of(connection, select(Lease).where(LEASE.c.queue_item_id == item_id).order_by(LEASE.c.slot))
 
 
 def renew_lease(connection: Connection, token: str, reviewer_id: int, until: datetime) -> bool:
@@ -182,10 +160,10 @@ def assign_lease(
         update(LEASE)
         .where(which)
         .values(reviewer_id=reviewer_id, token=token, taken_at=now, until=until)
-        .returning(*_COLUMNS)
+        .returning(LEASE)
     )
     row = connection.execute(statement).one_or_none()
-    return None if row is None else Lease(*row)
+    return None if row is None else record_of(Lease, row)
 
 
 CANNOT_BE_JUDGED = "cannot be judged"

@@ -14,7 +14,7 @@ from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import UNUSED, Lease, assign_lease, insert_taken_lease, release_lease, skipped_by
+from judgeboard.store.leases import UNUSED, assign_lease, insert_taken_lease, release_lease, skipped_by
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
@@ -22,6 +22,7 @@ from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import any_row
 from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP
+from judgeboard.store.tables.queues import Lease
 
 EARLIEST = timedelta(days=7)
 CANDIDATES = 100  # gold labels among which a test item is drawn

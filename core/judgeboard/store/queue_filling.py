@@ -16,7 +16,6 @@ from judgeboard.store.filter_conditions import flag_conditions, pair_conditions,
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queue_items import (
     NewItem,
-    QueueItem,
     close_flags,
     finished_flags,
     flags_of,
@@ -43,6 +42,7 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEW_SCORE,
 )
+from judgeboard.store.tables.queues import QueueItem
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)

@@ -33,7 +33,7 @@ from judgeboard.store.reviews import (
     set_flag_states,
 )
 from judgeboard.store.sql_compiler import by_index, with_hidden_rows
-from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_of, rows_with
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
@@ -47,25 +47,9 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     REVIEWER,
 )
+from judgeboard.store.tables.queues import QueueItem
 
 UNFINISHED = (ItemState.OPEN.value, ItemState.CONFLICT.value)
-
-
-@dataclass(frozen=True, slots=True)
-class QueueItem:
-    """An answer (or a pair) in a queue, as stored."""
-
-    id: int
-    queue_id: int
-    response_id: int | None
-    pair_id: int | None
-    reviews_needed: int
-    position: float
-    sampled: bool
-    repeat_for: int | None
-    test: bool
-    state: ItemState
-    bulk: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,6 @@ class NewItem:
     bulk: str | None = None
 
 
-_COLUMNS = columns_of(QueueItem, QUEUE_ITEM)
 _FLAGS_OF_ITEMS = select(QUEUE_ITEM_FLAG.c.flag_id).join(QUEUE_ITEM, QUEUE_ITEM.c.id == QUEUE_ITEM_FLAG.c.queue_item_id)
 _NEW = tuple(column.name for column in columns_of(NewItem, QUEUE_ITEM))
 
@@ -155,18 +138,18 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
     """Return an item, or raise NotFound. Lock it after its response or pair, in the same order as judgments do."""
-    query = select(*_COLUMNS).where(QUEUE_ITEM.c.id == item_id)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
-    if row is None:
+    query = select(QueueItem).where(QUEUE_ITEM.c.id == item_id)
+    items = rows_of(connection, query.with_for_update() if lock else query)
+    if not items:
         raise NotFound(f"no queue item {item_id}")
-    return QueueItem(*row)
+    return items[0]
 
 
 def unfinished_items(connection: Connection, queue_id: int, response_ids: Collection[int]) -> dict[int, QueueItem]:
     """Return, by answer, its unfinished item in a queue, otherwise its unreviewed item that left last."""
     reviewed = exists().where(LEASE.c.queue_item_id == QUEUE_ITEM.c.id, LEASE.c.done.is_(True))
     items = (
-        select(*_COLUMNS)
+        select(QueueItem)
         .where(
             QUEUE_ITEM.c.queue_id == queue_id,
             QUEUE_ITEM.c.response_id.in_(response_ids),
@@ -176,13 +159,13 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
         .order_by(QUEUE_ITEM.c.state.in_(UNFINISHED), QUEUE_ITEM.c.id)
     )
     query = by_index(items, QUEUE_ITEM, "ix_queue_item_of_response")  # otherwise SQLite reads all unfinished items
-    return {row.response_id: QueueItem(*row) for row in connection.execute(query)}
+    return {item.response_id: item for item in rows_of(connection, query)}
 
 
 def unfinished_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
     """Return the unfinished items of these answers or pairs in all queues, including repeats."""
-    query = select(*_COLUMNS).where(subject, QUEUE_ITEM.c.state.in_(UNFINISHED)).order_by(QUEUE_ITEM.c.id)
-    return [QueueItem(*row) for row in connection.execute(query)]
+    query = select(QueueItem).where(subject, QUEUE_ITEM.c.state.in_(UNFINISHED)).order_by(QUEUE_ITEM.c.id)
+    return rows_of(connection, query)
 
 
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:

@@ -27,7 +27,9 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeDecorator
+from sqlmodel import SQLModel
 
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
@@ -138,9 +140,17 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
+def rows_of(connection: Connection, query: Select[T]) -> list[T]:
+    """Return rows of a table as instances of its class, which no statement of another time returns again."""
+    with Session(connection) as session:  # a new one for each read: a kept one returns rows that were hidden since
+        return list(session.scalars(query))
+
+
 def record_of(cls: type[T], row: Any, **values: object) -> T:
-    """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or named tuple)."""
-    stored = {name: getattr(row, name) for name in _field_names(type(row))} if is_dataclass(row) else row._asdict()
+    """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or a row of a table)."""
+    stored = (
+        row._asdict() if hasattr(row, "_asdict") else {name: getattr(row, name) for name in _field_names(type(row))}
+    )
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)
 
 
@@ -167,7 +177,7 @@ def _field_names(cls: type) -> tuple[str, ...]:
         if is_dataclass(cls):
             _FIELD_NAMES[cls] = tuple(field.name for field in fields(cls) if field.init)
         else:
-            _FIELD_NAMES[cls] = cls._fields  # type: ignore[attr-defined]  # every other record is a named tuple
+            _FIELD_NAMES[cls] = tuple(cls.model_fields) if issubclass(cls, SQLModel) else cls._fields  # type: ignore[attr-defined]  # every other record is a named tuple
     return _FIELD_NAMES[cls]
 
 

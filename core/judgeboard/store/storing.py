@@ -39,8 +39,9 @@ from judgeboard.store.responses import (
     key_of,
 )
 from judgeboard.store.settings import primary_judge, rules_in_force
-from judgeboard.store.statements import batches, columns_of
+from judgeboard.store.statements import batches, rows_of
 from judgeboard.store.tables import IMPORT_BATCH, RESPONSE
+from judgeboard.store.tables.answers import ImportBatch
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 
@@ -265,24 +266,6 @@ def _update_after_change(
 ASPECTS_ADDED = "aspects_added"  # in the counts of an import: verdicts of other imports that got further aspects
 
 
-@dataclass(frozen=True, slots=True)
-class ImportBatch:
-    """One import of one file; ``finished_at`` is None if it broke off, but its complete batches of rows stay stored.
-
-    ``undone_at`` is when its rows were withdrawn.
-    """
-
-    id: int
-    file: str
-    kind: str
-    importer: str
-    actor: str
-    at: datetime
-    counts: dict[str, Any] | None
-    finished_at: datetime | None
-    undone_at: datetime | None = None
-
-
 def start_batch(
     connection: Connection, *, file: str, sha256: str | None, importer: str, kind: str, actor: str, now: datetime
 ) -> int:
@@ -312,8 +295,7 @@ def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime
 
 def list_batches(connection: Connection) -> list[ImportBatch]:
     """Return the 50 latest imports, newest first."""
-    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc()).limit(50)
-    return [ImportBatch(*row) for row in connection.execute(query)]
+    return rows_of(connection, select(ImportBatch).order_by(IMPORT_BATCH.c.id.desc()).limit(50))
 
 
 def import_in_progress(connection: Connection, since: datetime) -> ImportBatch | None:
@@ -322,11 +304,10 @@ def import_in_progress(connection: Connection, since: datetime) -> ImportBatch |
     One that broke off has no end either, so it is returned only until then.
     """
     unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
-    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1)
-    row = connection.execute(query).first()
-    if row is None:
+    batches = rows_of(connection, select(ImportBatch).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1))
+    if not batches:
         return None
-    batch = ImportBatch(*row)
+    batch = batches[0]
     latest = select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id).order_by(RESPONSE.c.id.desc()).limit(1)
     stored = connection.execute(latest).first()
     goes_on = stored is not None and stored.import_batch_id == batch.id and stored.imported_at >= since

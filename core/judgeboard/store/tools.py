@@ -16,10 +16,10 @@ from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     batches,
-    columns_of,
     insert_or_skip,
     record_named,
     record_of,
+    rows_of,
     rows_with,
     upsert,
 )
@@ -36,58 +36,15 @@ from judgeboard.store.tables import (
     REVIEWER,
     VERSION,
 )
+from judgeboard.store.tables.operations import Pull, PushTarget
 from judgeboard.text import EPOCH
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTarget:
-    """A push target before it is stored.
-
-    ``tool`` is the name of a target, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
-    is sent; empty or None: no restriction. A worker pushes every ``every_s`` seconds.
-    """
-
-    name: str
-    tool: str
-    address: str
-    what: tuple[str, ...]
-    judges: tuple[str, ...]
-    source: str | None
-    since: datetime | None
-    with_notes: bool
-    every_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushTarget(NewTarget):
-    """A stored push target.
-
-    ``pushed``, ``refused`` and ``waiting`` count items after the latest push; ``reason`` says why the tool refused the
-    latest one, ``problem`` why the push stopped before its end. A worker pushes while ``executor_id`` names it.
-    """
-
-    id: int
-    state: RuleState
-    executor_id: str | None
-    next_at: datetime
-    tried_at: datetime | None
-    succeeded_at: datetime | None
-    pushed: int
-    refused: int
-    waiting: int
-    reason: str | None
-    problem: str | None
-    by: str
-    at: datetime
-
 
 _LISTED = PUSH_TARGET.c.state != RuleState.REMOVED.value
 
 
 def list_targets(connection: Connection) -> list[PushTarget]:
     """Return the push targets that are not removed, oldest first."""
-    query = select(*columns_of(PushTarget, PUSH_TARGET)).where(_LISTED).order_by(PUSH_TARGET.c.id)
-    return [record_of(PushTarget, row) for row in connection.execute(query)]
+    return rows_of(connection, select(PushTarget).where(_LISTED).order_by(PUSH_TARGET.c.id))
 
 
 def target_named(connection: Connection, name: str) -> PushTarget:
@@ -95,14 +52,13 @@ def target_named(connection: Connection, name: str) -> PushTarget:
     return record_named(list_targets(connection), name, "push target")
 
 
-def insert_target(connection: Connection, target: NewTarget, by: str, now: datetime) -> None:
+def insert_target(connection: Connection, target: PushTarget) -> None:
     """Store a push target; raise BadInput if another one has its name."""
-    row = asdict(target) | {"by": by, "at": now, "next_at": now}
     inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
-    target_id = connection.execute(inserted, row).scalar()
+    target_id = connection.execute(inserted, target.model_dump(exclude={"id"})).scalar()
     if target_id is None:
         raise BadInput(f"there is a push target {target.name!r} already: choose another with --name, or remove it")
-    record_event(connection, "add_push_target", by, details={"target": target_id}, now=now)
+    record_event(connection, "add_push_target", target.by, details={"target": target_id}, now=target.at)
 
 
 def set_target_state(connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime) -> None:
@@ -417,30 +373,12 @@ def _verdict(row: Any, reasoning: str | None) -> tuple[PushScore, ...]:
     return tuple(scores)
 
 
-@dataclass(frozen=True, slots=True)
-class PullState:
-    """A pulled project of a tool (its name and address).
-
-    Everything that began before ``done_until`` was pulled. The window from ``since`` to ``until`` is under way, with
-    ``position`` as its next page; without one, ``until`` is None.
-    """
-
-    tool: str
-    project: str
-    done_until: datetime | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    position: str | None = None
-    at: datetime | None = None
-
-
-def get_pull(connection: Connection, tool: str, project: str) -> PullState:
+def get_pull(connection: Connection, tool: str, project: str) -> Pull:
     """Return how far a project was pulled."""
-    query = select(*columns_of(PullState, PULL)).where(PULL.c.tool == tool, PULL.c.project == project)
-    row = connection.execute(query).first()
-    return PullState(tool, project) if row is None else record_of(PullState, row)
+    pulls = rows_of(connection, select(Pull).where(PULL.c.tool == tool, PULL.c.project == project))
+    return pulls[0] if pulls else Pull(tool=tool, project=project)
 
 
-def save_pull(connection: Connection, state: PullState, now: datetime) -> None:
+def save_pull(connection: Connection, pull: Pull, now: datetime) -> None:
     """Store how far a project was pulled."""
-    connection.execute(upsert(connection, PULL, "tool", "project"), asdict(state) | {"at": now})
+    connection.execute(upsert(connection, PULL, "tool", "project"), pull.model_dump() | {"at": now})

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import (
@@ -30,8 +29,9 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs
-from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of
+from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of, rows_of
 from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK
+from judgeboard.store.tables.operations import Trace
 from judgeboard.store.triggers import unread
 from judgeboard.traces.maps import Rule, rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent
@@ -154,24 +154,9 @@ def rules_by_source(connection: Connection) -> dict[str, tuple[Rule, ...]]:
     return {source: rules_of(rules) for source, rules in latest.items() if rules}
 
 
-class WaitingTrace(NamedTuple):
-    """A trace that is ready; ``spans`` tells whether others came since it was read.
-
-    ``used`` is what its answer took from it: nothing if the answer came another way.
-    """
-
-    id: int
-    external_id: str
-    owner: str
-    source: str
-    spans: int
-    response_id: int | None
-    used: tuple[Any, ...] | None = None
-
-
 def ready_traces(
     connection: Connection, now: datetime, *, quiet: timedelta, longest: timedelta, limit: int
-) -> list[WaitingTrace]:
+) -> list[Trace]:
     """Return traces whose root has ended and that were ``quiet``, or without news or with an ended root for long.
 
     The latest come first: a new trace does not wait for old ones that are read again with new rules.
@@ -179,12 +164,12 @@ def ready_traces(
     long_ago = now - longest
     ended = TRACE.c.root_ended.is_(True) & or_(TRACE.c.last_at <= now - quiet, TRACE.c.first_at <= long_ago)
     query = (
-        select(*columns_of(WaitingTrace, TRACE))
+        select(Trace)
         .where(_IS_WAITING, TRACE.c.spans > 0, or_(ended, TRACE.c.last_at <= long_ago))
         .order_by(TRACE.c.last_at.desc())
         .limit(limit)
     )
-    return [WaitingTrace(*row) for row in connection.execute(query)]
+    return rows_of(connection, query)
 
 
 def traces_wait(connection: Connection) -> bool:
@@ -218,7 +203,7 @@ def records_of(
     return records
 
 
-def lock_unchanged(connection: Connection, traces: Iterable[WaitingTrace]) -> set[int]:
+def lock_unchanged(connection: Connection, traces: Iterable[Trace]) -> set[int]:
     """Return the ids of the traces to which nothing happened since they were read; no other process changes them."""
     spans = {trace.id: trace.spans for trace in traces}
     query = select(TRACE.c.id, TRACE.c.spans).where(TRACE.c.id.in_(listed(connection, spans)), TRACE.c.state == WAITING)
@@ -461,39 +446,23 @@ def last_spans(connection: Connection) -> dict[str, datetime]:
     return times
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTrace:
-    """A trace and what became of it; ``used`` are pairs of a span's id and what the answer took from it."""
-
-    id: int
-    external_id: str
-    source: str
-    state: str
-    last_at: datetime
-    spans: int
-    response_id: int | None
-    reason: str | None
-    used: tuple[Any, ...] | None
-
-
 def latest_traces(
     connection: Connection, source: str | None = None, *, unused: bool = False, limit: int = 50
-) -> list[StoredTrace]:
+) -> list[Trace]:
     """Return the latest traces of a source (default: of all), newest first; ``unused`` ones have no answer."""
     sources = _sources(connection) if source is None else [source]
-    traces: list[StoredTrace] = []
+    traces: list[Trace] = []
     for name, state in product(sources, [NONE] if unused else [MADE, NONE, WAITING]):  # each in the order of the index
-        query = select(*columns_of(StoredTrace, TRACE)).where(TRACE.c.source == name, TRACE.c.state == state)
+        query = select(Trace).where(TRACE.c.source == name, TRACE.c.state == state)
         latest = query.order_by(TRACE.c.last_at.desc(), TRACE.c.id.desc()).limit(limit)
-        traces += [StoredTrace(*row) for row in connection.execute(latest)]
+        traces += rows_of(connection, latest)
     return sorted(traces, key=lambda trace: (trace.last_at, trace.id), reverse=True)[:limit]
 
 
-def trace_of_response(connection: Connection, response_id: int) -> StoredTrace | None:
+def trace_of_response(connection: Connection, response_id: int) -> Trace | None:
     """Return the trace that became a response, the first of several; None if none was received or it is hidden."""
-    query = select(*columns_of(StoredTrace, TRACE)).where(TRACE.c.response_id == response_id).order_by(TRACE.c.id)
-    row = connection.execute(query.limit(1)).first()
-    return None if row is None else StoredTrace(*row)
+    query = select(Trace).where(TRACE.c.response_id == response_id).order_by(TRACE.c.id)
+    return next(iter(rows_of(connection, query.limit(1))), None)
 
 
 def _sources(connection: Connection) -> list[str]:

@@ -24,8 +24,8 @@ from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.responses import Named
 from judgeboard.store.runs import IMPORT, RECEIVED
-from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
-from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
+from judgeboard.store.statements import AT_ONCE, any_row, batches, listed, rows_of
+from judgeboard.store.storing import ASPECTS_ADDED, update_after_withdrawal
 from judgeboard.store.tables import (
     ANSWER_FACT,
     CURRENT,
@@ -48,6 +48,7 @@ from judgeboard.store.tables import (
     WITHDRAWN_ROW,
     BigId,
 )
+from judgeboard.store.tables.answers import ImportBatch
 from judgeboard.store.tables.columns import row_of
 from judgeboard.store.tools import What
 from judgeboard.text import counted, iso_z
@@ -97,15 +98,15 @@ class ImportUndo:
 
 def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     """Return an import, or the latest that is not undone. Raises NotFound if there is none."""
-    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc())
+    query = select(ImportBatch).order_by(IMPORT_BATCH.c.id.desc())
     of_id = IMPORT_BATCH.c.undone_at.is_(None) if batch_id is None else IMPORT_BATCH.c.id == batch_id
-    row = connection.execute(query.where(of_id).limit(1)).first()
-    if row is None:
-        latest = connection.execute(query.limit(MOST_NAMED)).all()
+    batches = rows_of(connection, query.where(of_id).limit(1))
+    if not batches:
+        latest = rows_of(connection, query.limit(MOST_NAMED))
         known = ", ".join(f"{each.id} ({each.file})" for each in latest)
         which = "no import is left to undo" if batch_id is None else f"no import {batch_id}"
         raise NotFound(f"{which}; the latest imports: {known or 'none'}")
-    return ImportBatch(*row)
+    return batches[0]
 
 
 def plan_undo(connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False) -> ImportUndo:

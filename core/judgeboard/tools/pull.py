@@ -5,7 +5,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from judgeboard.domain import Action, Rejected
@@ -17,7 +17,8 @@ from judgeboard.registry.tools import tools
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tools import PullState, get_pull, save_pull
+from judgeboard.store.tables.operations import Pull
+from judgeboard.store.tools import get_pull, save_pull
 from judgeboard.tools.history import History, Page, Window
 from judgeboard.tools.http import Http
 from judgeboard.tools.target import Refused
@@ -118,12 +119,12 @@ def pull(
             result.project = history.project
             result.source = source or f"{tool}:{history.project}"
             with store.reading() as connection:
-                state = get_pull(connection, name, history.project)
+                begun = get_pull(connection, name, history.project)
             batches = {kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS}
             pages = _PageImport(store, result, actor, batches)
             try:
-                for begun in _windows(state, since, timedelta(seconds=again_s), now):
-                    _pull_window(history, begun, pages, progress)
+                for window in _windows(begun, since, timedelta(seconds=again_s), now):
+                    _pull_window(history, window, pages, progress)
             finally:
                 for batch in batches.values():
                     batch.finish(store)
@@ -134,23 +135,23 @@ def pull(
     return result
 
 
-def _windows(state: PullState, since: datetime | None, again: timedelta, now: datetime) -> list[PullState]:
+def _windows(pull: Pull, since: datetime | None, again: timedelta, now: datetime) -> list[Pull]:
     """Return what to pull: the window that is under way, unless an earlier one is requested, and the time after it."""
-    begun = state.until is not None and (since is None or state.since is None or state.since <= since)
-    done = _done(state) if begun else state.done_until
+    begun = pull.until is not None and (since is None or pull.since is None or pull.since <= since)
+    done = _done(pull) if begun else pull.done_until
     begin = since
     if begun or since is None:
-        last = done if since is None else state.until
+        last = done if since is None else pull.until
         begin = None if last is None else last - again
-    new = replace(state, done_until=done, since=begin, until=now - QUIET, position=None)
-    return [state, new] if begun else [new]
+    new = Pull(tool=pull.tool, project=pull.project, done_until=done, since=begin, until=now - QUIET)
+    return [pull, new] if begun else [new]
 
 
-def _done(state: PullState) -> datetime | None:
+def _done(pull: Pull) -> datetime | None:
     """Return until when everything was pulled once the window under way is; one that begins later leaves a gap."""
-    if state.done_until is not None and state.since is not None and state.since > state.done_until:
-        return state.done_until
-    return state.until
+    if pull.done_until is not None and pull.since is not None and pull.since > pull.done_until:
+        return pull.done_until
+    return pull.until
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,26 +195,25 @@ class _PageImport:
         result.traces += len(traces)
 
 
-def _pull_window(history: History, state: PullState, pages: _PageImport, progress: Callable[[int], None]) -> None:
-    if state.until is None:
+def _pull_window(history: History, pull: Pull, pages: _PageImport, progress: Callable[[int], None]) -> None:
+    if pull.until is None:
         return
-    window = Window(state.since, state.until)
+    window = Window(pull.since, pull.until)
     again = False
     while True:
         try:
-            page = history.page(window, state.position)
+            page = history.page(window, pull.position)
         except Refused:
-            if state.position is None or again:
+            if pull.position is None or again:
                 raise
-            again, state = True, replace(state, position=None)  # the tool has forgotten the position
+            again, pull.position = True, None  # the tool has forgotten the position
             continue
         pages.add(page)
         progress(pages.result.traces)
         if page.next is None:
-            state = replace(state, done_until=_done(state), since=None, until=None, position=None)
-        else:
-            state = replace(state, position=page.next)
+            pull.done_until, pull.since, pull.until = _done(pull), None, None
+        pull.position = page.next
         with pages.store.writing() as connection:
-            save_pull(connection, state, utc_now())
+            save_pull(connection, pull, utc_now())
         if page.next is None:
             return

@@ -28,11 +28,10 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.jobs import live_workers, worker_name
 from judgeboard.store.judge_versions import known_judges
 from judgeboard.store.statements import batches, record_of
+from judgeboard.store.tables.operations import PushTarget
 from judgeboard.store.tools import (
-    NewTarget,
     PushItem,
     PushOutcome,
-    PushTarget,
     What,
     claim_target,
     count_due,
@@ -203,7 +202,8 @@ def add_target(
         raise BadInput(f"the name of a push target has 1 to {LONGEST_NAME} characters")
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise BadInput("the time between two pushes must be 1 second to 30 days")
-    target = NewTarget(
+    now = utc_now()
+    target = PushTarget(
         name=name,
         tool=to,
         address=target_of(to).find_address(address, environment),
@@ -213,10 +213,13 @@ def add_target(
         since=since,
         with_notes=with_notes,
         every_s=every_s,
+        by=actor_name(actor),
+        at=now,
+        next_at=now,
     )
     with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
         known_judges(connection, judges)
-        insert_target(connection, target, actor_name(actor), utc_now())
+        insert_target(connection, target)
     return name
 
 

@@ -22,15 +22,14 @@ from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.store.alerts import (
-    AlertEvent,
     AlertRule,
-    Delivery,
     latest_deliveries,
     list_alert_rules,
     open_events,
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
+from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -63,14 +62,14 @@ RULE_COLUMNS: Columns[AlertRule] = {
     Column("Quiet hours", width=190): lambda rule: rule.quiet,
     Column("Evaluated", width=120): lambda rule: when(rule.evaluated_at) if rule.evaluated_at else None,
 }
-MESSAGE_COLUMNS: Columns[Delivery] = {
-    Column("Time", width=120): lambda message: when(message.at),
-    Column("Rule", width=160): lambda message: message.rule,
-    Column("Message", width=90): lambda message: message.kind.value,
-    Column("State", width=80): lambda message: message.state,
-    Column("Why not sent", width=420): lambda message: message.error,
-    Column("To", width=220): lambda message: message.destination,
-    Column("Attempts", "count", width=80): lambda message: message.attempts,
+MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
+    Column("Time", width=120): lambda message: when(message[1].at),
+    Column("Rule", width=160): lambda message: message[0],
+    Column("Message", width=90): lambda message: message[1].kind.value,
+    Column("State", width=80): lambda message: message[1].state,
+    Column("Why not sent", width=420): lambda message: message[1].error,
+    Column("To", width=220): lambda message: message[1].destination,
+    Column("Attempts", "count", width=80): lambda message: message[1].attempts,
 }
 
 WINDOWS = {
@@ -113,13 +112,14 @@ def alerts() -> None:
     if messages:
         heading("Latest messages")
         under = (f"The latest {MOST}" if len(messages) == MOST else None,)
-        key = f"alert_messages_{messages[0].id}"
+        key = f"alert_messages_{messages[0][1].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
         # In the table, long reasons are cut. A message that went to the same destination later ends the problem.
-        latest = {(message.rule, message.destination): message for message in reversed(messages) if message.attempts}
-        not_sent = max((each for each in latest.values() if each.error), key=lambda each: each.id, default=None)
-        if not_sent is not None:
-            show_problem(not_sent.rule, f"the message of {when(not_sent.at)} was not sent: {not_sent.error}")
+        latest = {(rule, each.destination): (rule, each) for rule, each in reversed(messages) if each.attempts}
+        failed = [each for each in latest.values() if each[1].error]
+        if failed:
+            name, message = max(failed, key=lambda each: each[1].id)
+            show_problem(name, f"the message of {when(message.at)} was not sent: {message.error}")
     if not is_new:
         _form(criteria)
 

@@ -19,7 +19,8 @@ from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.measure import notes
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.storing import ImportBatch, list_batches
+from judgeboard.store.storing import list_batches
+from judgeboard.store.tables.answers import ImportBatch
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted

@@ -8,7 +8,8 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import note
-from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
+from judgeboard.store.tables.operations import Trace
+from judgeboard.store.traces import SourceState, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
@@ -21,7 +22,7 @@ VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _UNUSED = "unused"
 
 
-def became_of(trace: StoredTrace) -> str:
+def became_of(trace: Trace) -> str:
     """Return what was taken from which span, and why the trace has no answer or did not change it."""
     spans: dict[str, list[str]] = {}
     for span, what in trace.used or ():
@@ -46,7 +47,7 @@ SOURCE_COLUMNS: Columns[SourceState] = {
     Column("Waiting", "count", width=80): lambda source: source.waiting,
     Column("Last span", width=130): lambda source: when(source.last_at),
 }
-TRACE_COLUMNS: Columns[StoredTrace] = {
+TRACE_COLUMNS: Columns[Trace] = {
     Column("Last span", width=130): lambda trace: when(trace.last_at),
     Column("Result", width=80): lambda trace: {"made": "answer", "none": "no answer"}.get(trace.state, trace.state),
     Column("Spans", "count", width=60): lambda trace: trace.spans,

@@ -72,7 +72,7 @@ def end_worker(store: Store) -> None:
 
 def deliveries(store: Store) -> list[tuple[str, str, int]]:
     with store.reading() as connection:
-        return [(each.kind.value, each.state, each.attempts) for each in reversed(latest_deliveries(connection))]
+        return [(each.kind.value, each.state, each.attempts) for _, each in reversed(latest_deliveries(connection))]
 
 
 def test_an_event_sends_one_message_a_reminder_and_a_resolved_message(store: Store, hook: Hook) -> None:
@@ -132,7 +132,7 @@ def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(sqlite_stor
     assert len({body["id"] for body in hook.bodies}) == 1
     assert deliveries(sqlite_store) == [("opened", "failed", 5)]
     with sqlite_store.reading() as connection:
-        assert "503" in (latest_deliveries(connection)[0].error or "")
+        assert "503" in (latest_deliveries(connection)[0][1].error or "")
 
 
 def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
@@ -193,7 +193,7 @@ def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(sq
     for _ in ("is tried", "waits for the next attempt"):
         assert check(sqlite_store) == []
         with sqlite_store.reading() as connection:
-            (message, *_) = latest_deliveries(connection)
+            ((_, message), *_) = latest_deliveries(connection)
         assert (message.kind, message.state, message.attempts) == (MessageKind.RESOLVED, "waiting", 1)
         assert "503" in (message.error or "")
     hook.status = 200
@@ -449,5 +449,5 @@ def test_the_commands_keep_rules_and_check_them(
     assert check(sqlite_store) == []
     said("remove", "workers")
     with sqlite_store.reading() as connection:
-        kinds = [(each.kind, each.state) for each in latest_deliveries(connection)]
+        kinds = [(each.kind, each.state) for _, each in latest_deliveries(connection)]
     assert (MessageKind.OPENED, "sent") in kinds

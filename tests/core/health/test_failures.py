@@ -10,9 +10,10 @@ from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
 from judgeboard.store.alerts import NewAlertRule, insert_alert_rule, resolve_event, set_alert_problem, store_event
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import StoredJob, insert_job
+from judgeboard.store.jobs import insert_job
 from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE
-from judgeboard.store.tools import NewTarget, insert_target
+from judgeboard.store.tables.operations import Job, PushTarget
+from judgeboard.store.tools import insert_target
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
@@ -73,7 +74,9 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
             ("old", 8, None, "no key"),
             ("waits", 1, None, None),
         ):
-            stored = StoredJob(job, "rejudge", {}, {}, run_id, "Ann", {}, NOW - timedelta(days=days), None, failed)
+            stored = Job(
+                id=job, kind="rejudge", run_id=run_id, actor="Ann", created_at=NOW - timedelta(days=days), failed=failed
+            )
             insert_job(connection, stored)
     with store.reading() as connection:
         [job] = failures(connection, NOW)
@@ -84,10 +87,11 @@ def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
 @on_sqlite
 def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: Store) -> None:
     common: dict[str, Any] = {"judges": (), "source": None, "since": None, "with_notes": False, "every_s": 600.0}
+    common |= {"by": "Ann", "at": NOW, "next_at": NOW}
     with store.writing() as connection:
         for name in ("stopped", "refused", "paused", "fine"):
-            target = NewTarget(name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common)
-            insert_target(connection, target, "Ann", NOW)
+            target = PushTarget(name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common)
+            insert_target(connection, target)
         results = {"stopped": {"problem": "no answer"}, "refused": {"refused": 2, "reason": "unknown trace"}}
         for name, columns in results.items():
             connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == name).values(columns))

@@ -17,8 +17,9 @@ from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import StoredJob, get_job
+from judgeboard.store.jobs import get_job
 from judgeboard.store.service_counts import count_failed_jobs
+from judgeboard.store.tables.operations import Job
 from judging_log import until
 
 
@@ -213,7 +214,7 @@ def test_a_job_can_be_cancelled_after_the_database_was_away(
 ) -> None:
     reads = iter(["the start", "the watch"])
 
-    def read(*arguments: Any) -> StoredJob:
+    def read(*arguments: Any) -> Job:
         if next(reads, None) == "the watch":
             raise OSError("the database is away")
         return get_job(*arguments)

@@ -36,7 +36,7 @@ class ImportBatch(Stored, table=True):
     actor: str
     sha256: str | None = column(changes=True)
     at: datetime = column(Utc)
-    counts: JsonData | None = column(JsonValue, changes=True)
+    counts: dict[str, Any] | None = column(JsonValue, changes=True)
     finished_at: datetime | None = column(Utc, changes=True)
     undone_at: datetime | None = column(Utc, changes=True)
 

@@ -157,6 +157,10 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     of_responses: ClassVar[str] = ""
     began_with: ClassVar[str | None] = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns."""
+        return self.model_dump()
+
     @declared_attr.directive
     @classmethod
     def __tablename__(cls) -> str:
@@ -167,7 +171,7 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
 class Stored(Row):
     """A row with an id that the database sets."""
 
-    id: int | None = column(BigId, primary_key=True, default=None)
+    id: int = column(BigId, primary_key=True, default=None)
 
 
 class Step(Stored):

@@ -77,9 +77,9 @@ class Job(Row, table=True):
     id: str = column(primary_key=True)
     kind: str
     actor: str
-    filter: JsonData = column(JsonValue, default_factory=dict)
-    judge: JsonData = column(JsonValue, default_factory=dict)
-    estimate: JsonData = column(JsonValue, default_factory=dict)
+    filter: dict[str, Any] = column(JsonValue, default_factory=dict)
+    judge: dict[str, Any] = column(JsonValue, default_factory=dict)
+    estimate: dict[str, Any] = column(JsonValue, default_factory=dict)
     run_id: int | None = column(BigId, refers="run", index=True, changes=True)
     created_at: datetime = column(Utc)
     cancelled_at: datetime | None = column(Utc, changes=True)
@@ -281,7 +281,7 @@ class AlertDelivery(Stored, table=True):
     destination: str
     message_id: str
     number: int = column(default=0, comment="Counts the messages of an event.")
-    message: JsonData = column(JsonValue, default_factory=dict)
+    message: dict[str, Any] = column(JsonValue, default_factory=dict)
     state: str = column(default="waiting", changes=True)
     attempts: int = column(default=0, changes=True, comment="Stored before each attempt.")
     next_at: datetime = column(Utc, changes=True)
