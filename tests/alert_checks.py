@@ -6,7 +6,7 @@ from judgeboard.alerts.delivery import deliver_due
 from judgeboard.alerts.events import evaluate
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tables.operations import AlertDelivery
+from judgeboard.store.tables import AlertDelivery
 
 
 def check(store: Store, now: datetime | None = None) -> list[AlertDelivery]:

@@ -17,9 +17,9 @@ from pydantic_settings import BaseSettings
 from sqlmodel import SQLModel
 
 from judgeboard.settings.model import load_settings
+from judgeboard.store.columns import row_of
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import METADATA
-from judgeboard.store.tables.columns import row_of
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "judgeboard"

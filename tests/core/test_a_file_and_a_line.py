@@ -642,7 +642,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
             ),
         ),
         (
-            "store/tables/answers.py",
+            "store/tables.py",
             "    passages: tuple[Any, ...] | None = column(JsonTuple",
             (
                 "    region: str | None = column(forgotten=True, completed=True)\n"
@@ -650,7 +650,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
             ),
         ),
         (
-            "store/tables/answers.py",
+            "store/tables.py",
             '        Index("ix_response_model", "generator_model"),\n',
             '        Index("ix_response_model", "generator_model"),\n        Index("ix_response_region", "region"),\n',
         ),

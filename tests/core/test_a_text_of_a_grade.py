@@ -80,7 +80,7 @@ class ReviewedCopy(Copy):
             "domain.py", line, line.replace("\n", '\n    picture: str | None = grade_text("picture", "image")\n', 1)
         )
         line = "    corrected_answer: str | None = column(forgotten=True)\n"
-        self.line("store/tables/reviews.py", line, f"{line}    picture: str | None = column(forgotten=True)\n")
+        self.line("store/tables.py", line, f"{line}    picture: str | None = column(forgotten=True)\n")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.alerts import begin_attempt, due_deliveries, end_attempt, get_delivery
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tables.operations import AlertDelivery
+from judgeboard.store.tables import AlertDelivery
 
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (2, 5, 15, 60, 240))
 """The time from each attempt to the next; a message fails after as many attempts. Longer than an attempt can take."""

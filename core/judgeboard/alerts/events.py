@@ -33,7 +33,7 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
+from judgeboard.store.tables import AlertDelivery, AlertEvent
 
 EVERY = timedelta(minutes=1)
 """How often workers evaluate a rule."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from judgeboard.imports.mapping import FileMapping
     from judgeboard.imports.reading import ImportRequest
     from judgeboard.store.engine import Store
-    from judgeboard.store.tables.answers import ImportBatch
+    from judgeboard.store.tables import ImportBatch
 
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2

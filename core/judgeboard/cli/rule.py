@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from judgeboard.runs.judging_rules import RuleProgress
     from judgeboard.store.alerts import AlertRule
     from judgeboard.store.engine import Store
-    from judgeboard.store.tables.operations import AlertEvent
+    from judgeboard.store.tables import AlertEvent
     from judgeboard.tools.push import TargetProgress
 
 Kind = Literal["judge", "alert", "push"]

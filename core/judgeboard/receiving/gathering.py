@@ -24,7 +24,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
-from judgeboard.store.tables.operations import Trace
+from judgeboard.store.tables import Trace
 from judgeboard.store.traces import (
     LATE,
     TraceOutcome,

@@ -29,7 +29,7 @@ from judgeboard.store.issues import (
     untagged_notes,
 )
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.tables.reviews import FailureMode
+from judgeboard.store.tables import FailureMode
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
 LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase

@@ -33,7 +33,7 @@ from judgeboard.store.queue_items import (
 from judgeboard.store.queues import ConflictRow, Queue, conflict_rows, own_conflict_rows, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flags, set_flag_states
-from judgeboard.store.tables.queues import QueueItem
+from judgeboard.store.tables import QueueItem
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = 2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this

@@ -56,7 +56,7 @@ from judgeboard.store.reviews import (
     find_review,
     lock_subject,
 )
-from judgeboard.store.tables.queues import Lease, QueueItem
+from judgeboard.store.tables import Lease, QueueItem
 
 NOT_IN_CONFLICT = {
     ItemState.OPEN: "This item still needs reviews: there is nothing to adjudicate yet.",

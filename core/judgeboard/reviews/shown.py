@@ -15,7 +15,7 @@ from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_items import AnswerText, answer_texts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import reviewed_by_others
-from judgeboard.store.tables.queues import QueueItem
+from judgeboard.store.tables import QueueItem
 
 
 def check_not_blind(

@@ -72,7 +72,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.store.tables.operations import Job
+from judgeboard.store.tables import Job
 from judgeboard.text import counted
 
 _PARAMS = ("max_output", "domain", "claims")

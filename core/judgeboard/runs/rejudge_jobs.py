@@ -36,7 +36,7 @@ from judgeboard.store.runs import (
     select_asks,
     set_why_stopped,
 )
-from judgeboard.store.tables.operations import Job
+from judgeboard.store.tables import Job
 from judgeboard.text import counted
 
 _log = logging.getLogger("judgeboard.jobs")

@@ -13,8 +13,15 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import LevelMeasure
 from judgeboard.store.statements import columns_of, insert_or_skip, record_named, record_of, rows_of
-from judgeboard.store.tables import ALARM, ALARM_ACKNOWLEDGEMENT, ALERT_DELIVERY, ALERT_EVENT, ALERT_RULE
-from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
+from judgeboard.store.tables import (
+    ALARM,
+    ALARM_ACKNOWLEDGEMENT,
+    ALERT_DELIVERY,
+    ALERT_EVENT,
+    ALERT_RULE,
+    AlertDelivery,
+    AlertEvent,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, e
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.clock import utc_now
+from judgeboard.store.columns import columns_that
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, conditions_of, describe
@@ -17,7 +18,6 @@ from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import BEGINNINGS, DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, RESPONSE
-from judgeboard.store.tables.columns import columns_that
 from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z

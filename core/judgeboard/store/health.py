@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Float, Select, Text, and_, cas
 from judgeboard.domain import EXPECTED, MENDED, OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.columns import row_of
 from judgeboard.store.events import LATEST, EventFilter, latest_events
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
@@ -44,7 +45,6 @@ from judgeboard.store.tables import (
     STEP_TABLES,
     VERSION,
 )
-from judgeboard.store.tables.columns import row_of
 
 # Requests to judges, of all methods.
 _REQUEST_TABLES = (

@@ -36,11 +36,11 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import MODEL_CHANGED, AlertCondition, ItemState, QueueState
+from judgeboard.store.columns import BigId, row_of
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
 from judgeboard.store.sql_compiler import filter_rows, hides_rows, with_hidden_rows
 from judgeboard.store.statements import LOGGED
-from judgeboard.store.tables import ALERT_RULE, LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, RESPONSE, BigId
-from judgeboard.store.tables.columns import row_of
+from judgeboard.store.tables import ALERT_RULE, LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, RESPONSE
 
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 

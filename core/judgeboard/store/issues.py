@@ -13,8 +13,16 @@ from judgeboard.store.filter_conditions import response_conditions, rule_conditi
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, insert_or_skip, record_of, rows_of, rows_with
-from judgeboard.store.tables import CURRENT, FAILURE_MODE, FLAG, ISSUE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
-from judgeboard.store.tables.reviews import FailureMode
+from judgeboard.store.tables import (
+    CURRENT,
+    FAILURE_MODE,
+    FLAG,
+    ISSUE,
+    RESPONSE,
+    REVIEW,
+    REVIEW_FAILURE_MODE,
+    FailureMode,
+)
 
 LONGEST_MODE, LONGEST_TITLE = 60, 100  # characters of the name of a failure mode, of the title of an issue
 KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"

@@ -35,8 +35,7 @@ from judgeboard.store.engine import AdvisoryLock, Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import plain_insert, rows_of
-from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
-from judgeboard.store.tables.operations import Job
+from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER, Job
 
 _JOBS = select(Job)
 WAKE_CHANNEL = "judgeboard_work"

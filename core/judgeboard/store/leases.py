@@ -10,8 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, ex
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
 from judgeboard.store.statements import record_of, rows_of
-from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE
-from judgeboard.store.tables.queues import Lease
+from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE, Lease
 from judgeboard.text import unstorable
 
 UNUSED = LEASE.alias("unused")

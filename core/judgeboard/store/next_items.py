@@ -21,8 +21,7 @@ from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import any_row
-from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP
-from judgeboard.store.tables.queues import Lease
+from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP, Lease
 
 EARLIEST = timedelta(days=7)
 CANDIDATES = 100  # gold labels among which a test item is drawn

@@ -41,8 +41,8 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
+    QueueItem,
 )
-from judgeboard.store.tables.queues import QueueItem
 
 UNDATED = 9_999_999.0  # answers without a time come last, as on the queue page
 PAIR_ORDERS = (QueueOrder.OLDEST, QueueOrder.RANDOM)

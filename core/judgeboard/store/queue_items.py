@@ -46,8 +46,8 @@ from judgeboard.store.tables import (
     REVIEW,
     REVIEW_FLAG,
     REVIEWER,
+    QueueItem,
 )
-from judgeboard.store.tables.queues import QueueItem
 
 UNFINISHED = (ItemState.OPEN.value, ItemState.CONFLICT.value)
 

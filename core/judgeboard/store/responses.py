@@ -14,9 +14,9 @@ from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.answer_facts import store_facts
 from judgeboard.store.clock import utc_now
+from judgeboard.store.columns import columns_that
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
-from judgeboard.store.tables.columns import columns_that
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
 _LENGTH = 300

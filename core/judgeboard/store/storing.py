@@ -40,8 +40,7 @@ from judgeboard.store.responses import (
 )
 from judgeboard.store.settings import primary_judge, rules_in_force
 from judgeboard.store.statements import batches, rows_of
-from judgeboard.store.tables import IMPORT_BATCH, RESPONSE
-from judgeboard.store.tables.answers import ImportBatch
+from judgeboard.store.tables import IMPORT_BATCH, RESPONSE, ImportBatch
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 

@@ -35,8 +35,9 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
+    Pull,
+    PushTarget,
 )
-from judgeboard.store.tables.operations import Pull, PushTarget
 from judgeboard.text import EPOCH
 
 _LISTED = PUSH_TARGET.c.state != RuleState.REMOVED.value

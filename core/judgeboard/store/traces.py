@@ -30,8 +30,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.responses import Named, completed_row, judge_inputs
 from judgeboard.store.statements import batches, columns_of, insert_or_skip, listed, record_of, rows_of
-from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK
-from judgeboard.store.tables.operations import Trace
+from judgeboard.store.tables import RESPONSE, SETTING, SPAN, TRACE, WAITING_FEEDBACK, Trace
 from judgeboard.store.triggers import unread
 from judgeboard.traces.maps import Rule, rules_of
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent

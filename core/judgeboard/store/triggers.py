@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, Table, text
 
 from judgeboard.store import tables
-from judgeboard.store.tables.columns import columns_that, row_of
+from judgeboard.store.columns import columns_that, row_of
 
 _WITHDRAWN = "EXISTS (SELECT 1 FROM withdrawn_row WHERE table_name = '{table}' AND row_key = {key})"
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"

@@ -19,6 +19,7 @@ from sqlalchemy import cast as sql_cast
 from judgeboard.domain import RECORDED, ItemState, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.clock import utc_now
+from judgeboard.store.columns import BigId, row_of
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF
@@ -46,10 +47,8 @@ from judgeboard.store.tables import (
     TRACE,
     VERSION,
     WITHDRAWN_ROW,
-    BigId,
+    ImportBatch,
 )
-from judgeboard.store.tables.answers import ImportBatch
-from judgeboard.store.tables.columns import row_of
 from judgeboard.store.tools import What
 from judgeboard.text import counted, iso_z
 

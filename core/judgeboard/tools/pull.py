@@ -17,7 +17,7 @@ from judgeboard.registry.tools import tools
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.tables.operations import Pull
+from judgeboard.store.tables import Pull
 from judgeboard.store.tools import get_pull, save_pull
 from judgeboard.tools.history import History, Page, Window
 from judgeboard.tools.http import Http

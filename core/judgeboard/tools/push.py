@@ -28,7 +28,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.jobs import live_workers, worker_name
 from judgeboard.store.judge_versions import known_judges
 from judgeboard.store.statements import batches, record_of
-from judgeboard.store.tables.operations import PushTarget
+from judgeboard.store.tables import PushTarget
 from judgeboard.store.tools import (
     PushItem,
     PushOutcome,

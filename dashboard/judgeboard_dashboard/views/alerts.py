@@ -29,7 +29,7 @@ from judgeboard.store.alerts import (
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
-from judgeboard.store.tables.operations import AlertDelivery, AlertEvent
+from judgeboard.store.tables import AlertDelivery, AlertEvent
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,

@@ -20,7 +20,7 @@ from judgeboard.measure import notes
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables.answers import ImportBatch
+from judgeboard.store.tables import ImportBatch
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand, permitted

@@ -20,7 +20,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import Counts, StoredRun, last_verdicts, list_runs, run_counts
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables.answers import ImportBatch
+from judgeboard.store.tables import ImportBatch
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted

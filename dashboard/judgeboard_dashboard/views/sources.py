@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.notes import note
-from judgeboard.store.tables.operations import Trace
+from judgeboard.store.tables import Trace
 from judgeboard.store.traces import SourceState, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store

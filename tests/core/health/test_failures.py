@@ -11,8 +11,7 @@ from judgeboard.health.failures import failures
 from judgeboard.store.alerts import NewAlertRule, insert_alert_rule, resolve_event, set_alert_problem, store_event
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import insert_job
-from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE
-from judgeboard.store.tables.operations import Job, PushTarget
+from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE, Job, PushTarget
 from judgeboard.store.tools import insert_target
 from stored_rows import rows_of
 

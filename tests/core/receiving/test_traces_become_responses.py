@@ -25,8 +25,7 @@ from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.tables import RESPONSE, SPAN, TRACE
-from judgeboard.store.tables.operations import Trace
+from judgeboard.store.tables import RESPONSE, SPAN, TRACE, Trace
 from judgeboard.store.traces import (
     LATE,
     NewSpan,

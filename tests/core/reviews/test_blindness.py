@@ -32,6 +32,7 @@ from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
+from judgeboard.store.columns import row_of
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
@@ -51,7 +52,6 @@ from judgeboard.store.reviews import comments_on, notes_of
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
 from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
-from judgeboard.store.tables.columns import row_of
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer

@@ -19,7 +19,7 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job
 from judgeboard.store.service_counts import count_failed_jobs
-from judgeboard.store.tables.operations import Job
+from judgeboard.store.tables import Job
 from judging_log import until
 
 

@@ -9,8 +9,7 @@ from job_steps import ANSWERS, fill
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.clock import CHECK_SECONDS, DatabaseClock
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import EVENT, JUDGMENT, RUN
-from judgeboard.store.tables.columns import METADATA
+from judgeboard.store.tables import EVENT, JUDGMENT, METADATA, RUN
 from judging_log import address, judgments, until
 from served import fork_server
 from worker_with_other_time import work_with_other_time

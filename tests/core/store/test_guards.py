@@ -9,11 +9,11 @@ from sqlalchemy.exc import DBAPIError
 
 from judgeboard.domain import Claim, ClaimStatus, Feedback, FeedbackKind
 from judgeboard.errors import BadInput
+from judgeboard.store.columns import JsonTuple, Utc, columns_that
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.settings import set_setting
-from judgeboard.store.tables import METADATA, REVIEW, REVIEWER, JsonTuple, Utc
-from judgeboard.store.tables.columns import columns_that
+from judgeboard.store.tables import METADATA, REVIEW, REVIEWER
 from judgeboard.store.triggers import guarded_tables, install_guards
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -39,15 +39,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import responses_named
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import start_batch, store_judgments
-from judgeboard.store.tables import (
-    JUDGMENT,
-    METADATA,
-    RESPONSE,
-    REVIEW,
-    REVIEWER,
-    TRACE,
-    WITHDRAWN_ROW,
-)
+from judgeboard.store.tables import JUDGMENT, METADATA, RESPONSE, REVIEW, REVIEWER, TRACE, WITHDRAWN_ROW
 from judgeboard.store.withdrawals import ImportUndo, get_batch, plan_undo
 from sent_traces import receiving
 from stored_rows import rows_of

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Index
 
-from judgeboard.store.tables.columns import BigId, Row, Stored, Utc, column, table_of
+from judgeboard.store.columns import BigId, Row, Stored, Utc, column, table_of
 
 
 class AnchorSet(Stored, table=True):

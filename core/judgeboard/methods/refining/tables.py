@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
-from judgeboard.store.tables.columns import BigId, Stored, Utc, column, table_of
+from judgeboard.store.columns import BigId, Stored, Utc, column, table_of
 
 
 class Refinement(Stored, table=True):

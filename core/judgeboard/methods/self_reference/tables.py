@@ -2,7 +2,7 @@
 
 from sqlalchemy import UniqueConstraint
 
-from judgeboard.store.tables.columns import OF_PAIR, BigId, Step, column, step_indexes, table_of
+from judgeboard.store.columns import OF_PAIR, BigId, Step, column, step_indexes, table_of
 
 
 class Sample(Step, table=True):

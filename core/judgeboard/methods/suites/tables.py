@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Index, UniqueConstraint
 
-from judgeboard.store.tables.columns import BigId, JsonData, JsonValue, Stored, Utc, column, table_of
+from judgeboard.store.columns import BigId, JsonData, JsonValue, Stored, Utc, column, table_of
 
 
 class SuiteRun(Stored, table=True):

@@ -1,0 +1,1466 @@
+"""The database tables and their columns; `triggers` defines which rows may change.
+
+The tables of methods are in their folders; they are loaded with these, so that `METADATA` always has all tables.
+Domain objects are validated before they are stored; the CHECK constraints repeat the ranges.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint, text
+
+from judgeboard.domain import (
+    AlertCondition,
+    Decision,
+    FeedbackKind,
+    FlagState,
+    IssueState,
+    ItemState,
+    Label,
+    MessageKind,
+    Preference,
+    QueueOrder,
+    QueueState,
+    ResponseKind,
+    RuleState,
+    RunState,
+    Shown,
+    Stage,
+    WhyDiffers,
+)
+from judgeboard.registry.methods import load_method_tables
+from judgeboard.store.columns import METADATA as METADATA  # noqa: PLC0414 - for those who need all tables
+from judgeboard.store.columns import (
+    OF_ANSWER_OR_PAIR,
+    OF_PAIR,
+    BigId,
+    JsonData,
+    JsonTuple,
+    JsonValue,
+    Row,
+    Step,
+    Stored,
+    Utc,
+    column,
+    covering_index,
+    one_of,
+    partial,
+    row_of,
+    score_ranges,
+    step_indexes,
+    table_of,
+)
+
+# Tables of answers and what is known about them before a review: feedback, judgments, flags and pairs.
+
+
+class ImportBatch(Stored, table=True):
+    """One import of one file; `counts` and `finished_at` are null while it runs or if it broke off."""
+
+    has_hidden_rows = False
+
+    file: str
+    importer: str
+    kind: str
+    actor: str
+    sha256: str | None = column(changes=True)
+    at: datetime = column(Utc)
+    counts: dict[str, Any] | None = column(JsonValue, changes=True)
+    finished_at: datetime | None = column(Utc, changes=True)
+    undone_at: datetime | None = column(Utc, changes=True)
+
+
+IMPORT_BATCH = table_of(ImportBatch)
+
+
+class Response(Stored, table=True):
+    """A question with its passages and answer; texts are null only after `judgeboard db forget`."""
+
+    of_responses = "OLD.id"
+
+    kind: ResponseKind = column(one_of(ResponseKind, "kind"), default=ResponseKind.LOG)
+    derived_from: int | None = column(BigId, refers="response")
+    source: str
+    external_id: str
+    query_type: str = column(completed=True)
+    content_hash: str = column(completed=True)
+    query: str | None = column(forgotten=True, completed=True)
+    answer: str | None = column(forgotten=True, completed=True)
+    generator_model: str | None = column(completed=True)
+    reference: str | None = column(forgotten=True, completed=True)
+    passages: tuple[Any, ...] | None = column(JsonTuple, forgotten=True, completed=True)
+    generator_cost: float | None = column(completed=True, comment="In the currency of the log.")
+    messages: JsonData | None = column(JsonValue, forgotten=True, completed=True)
+    asked_at: datetime | None = column(Utc, completed=True)
+    asked_day: int | None = column(completed=True, comment="Days since 1970-01-01, UTC.")
+    extra: JsonData = column(
+        JsonValue, default_factory=dict, forgotten=True, completed=True, comment="Metadata of the log."
+    )
+    evidence_group: int = column(BigId, completed=True, comment="Equal for equal query and passages.")
+    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+    imported_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("source", "external_id"),
+        Index("ix_response_external_id", "external_id"),
+        # A run reads the log by id: without this index SQLite sorts all responses of a kind for every page.
+        Index("ix_response_kind", "kind", "id"),
+        # For the orders and the filters of the Responses page: a page is found from the index alone.
+        # Responses without a time come first here, and last on the page, because it reads the index backwards.
+        covering_index(
+            "ix_response_asked",
+            ("kind", text("coalesce(asked_day, -1)"), "id"),
+            ("query_type", "source", "generator_model", "asked_day"),
+        ),
+        Index("ix_response_model", "generator_model"),
+        # Most responses are not derived from another.
+        Index("ix_response_derived_from", "derived_from", "kind", **partial("derived_from IS NOT NULL")),
+        # The daily share of flagged answers needs the number of all answers, which is counted from this index alone.
+        Index("ix_response_share", "kind", "query_type", "asked_day"),
+    )
+
+
+RESPONSE = table_of(Response)
+
+
+class AnswerFact(Row, table=True):
+    """Facts that depend on the texts of an answer alone, by one version of the rules; null if it is forgotten."""
+
+    is_free = True
+
+    response_id: int = column(BigId, refers="response", primary_key=True)
+    rule_version: int
+    is_right_refusal: bool | None = column(
+        forgotten=True, comment="It only declines, and no passage fits its question."
+    )
+    length: int | None = column(forgotten=True, comment="In characters.")
+
+    __table_args__ = (Index("ix_answer_fact_right_refusal", "response_id", **partial("is_right_refusal")),)
+
+
+ANSWER_FACT = table_of(AnswerFact)
+
+
+class UserFeedback(Stored, table=True):
+    """Feedback of the assistant's user on a response, on its original scale."""
+
+    of_responses = "OLD.response_id"
+
+    response_id: int = column(BigId, refers="response", index=True)
+    kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
+    value: float
+    user: str | None
+    at: datetime | None = column(Utc)
+    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+    imported_at: datetime = column(Utc)
+    comment: str | None = column(forgotten=True)
+
+    __table_args__ = (
+        CheckConstraint(
+            "(kind = 'thumbs' AND value IN (0, 1)) OR (kind = 'stars' AND value >= 1 AND value <= 5)", name="value"
+        ),
+    )
+
+
+FEEDBACK = table_of(UserFeedback)
+
+
+class JudgeVersion(Stored, table=True):
+    """A judge with its exact configuration; `number` counts within its name (rag v3)."""
+
+    has_hidden_rows = False
+
+    name: str
+    kind: str
+    scale: str
+    fingerprint: str
+    number: int
+    model: str | None
+    prompt: str | None
+    prompt_hash: str | None
+    params: JsonData = column(JsonValue, default_factory=dict)
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("fingerprint"),
+        UniqueConstraint("name", "number"),
+    )
+
+
+VERSION = table_of(JudgeVersion)
+
+
+class Run(Stored, table=True):
+    """A batch of judging; `filter` stores the selection, so that a stopped run can continue."""
+
+    has_hidden_rows = False
+
+    kind: str = column(comment="judge, rejudge, import or the name of a method.")
+    judge_version_id: int | None = column(BigId, refers="judge_version", index=True)
+    filter: JsonData = column(JsonValue, default_factory=dict)
+    actor: str
+    endpoint_host: str | None = column(changes=True)
+    selected: int | None = column(changes=True)
+    started_at: datetime = column(Utc)
+    finished_at: datetime | None = column(Utc, changes=True)
+    state: RunState = column(one_of(RunState, "state"), default=RunState.RUNNING, changes=True)
+    why_stopped: str | None = column(changes=True)
+    provider: str | None = column(changes=True)
+    base_url: str | None = column(
+        changes=True, comment="Address of the judge's endpoint, without user, password and query."
+    )
+    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+
+
+RUN = table_of(Run)
+
+
+class Judgment(Step, table=True):
+    """A verdict of one judge version on one response."""
+
+    is_recorded = True
+    of_responses = "OLD.response_id"
+
+    response_id: int = column(BigId, refers="response", reads=True)
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    repeat: int = column(default=0)
+    groundedness: float | None
+    quality: int | None
+    label: Label | None = column(one_of(Label, "label"))
+    reasoning: str | None = column(forgotten=True)
+    claims: JsonData | None = column(JsonValue, forgotten=True)
+
+    __table_args__ = (
+        *step_indexes("judgment", "response_id"),
+        UniqueConstraint("response_id", "judge_version_id", "ask", "repeat"),
+        *score_ranges(),
+        CheckConstraint(
+            "status = 'ok' OR (groundedness IS NULL AND quality IS NULL AND label IS NULL)", name="only_ok_has_verdict"
+        ),
+        # Recent judgments of a judge and their cost.
+        Index("ix_judgment_created", "judge_version_id", "created_at", "status", "cost_micro"),
+        Index("ix_judgment_not_ok", "judge_version_id", "status", "id", **partial("status <> 'ok'")),
+        # The models that a provider reported, with their first and last judgments.
+        Index(
+            "ix_judgment_model",
+            *("judge_version_id", "model_reported", "created_at"),
+            **partial("model_reported IS NOT NULL"),
+        ),
+    )
+
+
+JUDGMENT = table_of(Judgment)
+
+
+class JudgmentScore(Stored, table=True):
+    """A score of a judgment on a dimension, with its scale."""
+
+    of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
+
+    judgment_id: int = column(BigId, refers="judgment", index=True)
+    dimension: str
+    scale: str
+    value: float | None
+    reasoning: str | None = column(forgotten=True)
+
+
+JUDGMENT_SCORE = table_of(JudgmentScore)
+
+
+class CurrentJudgment(Row, table=True):
+    """The latest usable judgment of each judge version on each response, with columns for filters."""
+
+    is_free = True
+
+    judge_version_id: int = column(BigId, refers="judge_version", primary_key=True)
+    response_id: int = column(BigId, refers="response", primary_key=True)
+    judgment_id: int = column(BigId, refers="judgment")
+    judge_kind: str
+    judge_name: str
+    is_current: bool
+    response_kind: str
+    query_type: str
+    source: str
+    asked_day: int | None
+    evidence_group: int = column(BigId)
+    groundedness: float | None
+    quality: int | None
+    label: str | None
+    user_quality: float | None = column(comment="The latest user feedback on the scale 1 to 4.")
+
+    __table_args__ = (
+        Index(
+            "uq_current_judgment_name", "response_id", "judge_name", "judge_kind", unique=True, **partial("is_current")
+        ),
+        # Trends read this index alone. It includes the columns of its condition, because SQLite would otherwise look
+        # them up in the table.
+        covering_index(
+            "ix_current_judgment_trend",
+            ("judge_name", "query_type", "asked_day"),
+            ("judge_version_id", "groundedness", "quality", "response_id", "is_current", "response_kind"),
+            where="is_current AND response_kind = 'log'",
+        ),
+        # Trends of a version and rates of all its answers read this index alone.
+        covering_index(
+            "ix_current_judgment_version_trend",
+            ("judge_version_id", "query_type", "asked_day"),
+            ("groundedness", "quality", "response_kind", "response_id", "evidence_group", "label"),
+            where="response_kind = 'log'",
+        ),
+        # Scatter plots of two scores, and filters by a judge's score.
+        covering_index(
+            "ix_current_judgment_score",
+            ("judge_name", "groundedness", "response_id"),
+            ("quality", "user_quality", "label", "query_type", "source", "asked_day", "is_current", "response_kind"),
+            where="is_current AND response_kind = 'log'",
+        ),
+        # Agreement reads all versions' verdicts on graded answers from this index alone.
+        covering_index(
+            "ix_current_judgment_response",
+            ("response_id", "judge_version_id"),
+            ("groundedness", "quality", "label", "response_kind", "query_type", "asked_day", "evidence_group"),
+        ),
+        # Finds the row of a judgment that is withdrawn.
+        Index("ix_current_judgment_judgment", "judgment_id"),
+    )
+
+
+CURRENT = table_of(CurrentJudgment)
+
+
+# The queue's indexes contain the columns of its filters, so that table rows are read only for the 50 rows of a page.
+# They contain ``state`` too, because SQLite looks up even the columns of an index's own condition.
+_OF_OPEN_FLAG = (
+    *("rule", "query_type", "source", "judge_name"),
+    *("groundedness", "quality", "asked_day", "response_id", "leads", "state"),
+)
+
+
+class Flag(Stored, table=True):
+    """A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag)."""
+
+    response_id: int = column(BigId, refers="response", reads=True)
+    query_type: str
+    source: str
+    rule: str
+    raise_key: str
+    asked_day: int | None
+    judge_name: str | None
+    groundedness: float | None = column(comment="Of the primary judge, when the flag was raised.")
+    quality: int | None
+    judgment_id: int | None = column(BigId, refers="judgment")
+    auto_score: float | None
+    params: JsonData = column(JsonValue, default_factory=dict)
+    details: JsonData = column(JsonValue, default_factory=dict)
+    severity: float
+    inclusion_probability: float = column(default=1.0)
+    decided_before_id: int | None = column(BigId, refers="flag")
+    state: FlagState = column(one_of(FlagState, "state"), default=FlagState.OPEN, changes=True)
+    leads: bool = column(default=True, changes=True, comment="The worst open flag of its answer.")
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("severity >= 0 AND severity <= 1", name="severity"),
+        Index("uq_flag_raise", "response_id", "raise_key", unique=True, **partial("state <> 'superseded'")),
+        # The queue reads open flags in one of these orders. The engines sort NULL differently, so coalesce sorts
+        # missing values last in both.
+        *(
+            covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, where="state = 'open'")
+            for name, order in (
+                ("severity", (text("severity DESC"), text("coalesce(asked_day, 9999999)"), "id")),
+                ("groundedness", (text("coalesce(groundedness, 2)"), "id", "severity")),
+                ("asked", (text("coalesce(asked_day, 9999999)"), "id", "severity")),
+                ("newest", (text("id DESC"), "severity")),
+            )
+        ),
+        Index("ix_flag_open_rule", "rule", "query_type", "leads", "state", **partial("state = 'open'")),
+        Index("ix_flag_created", "created_at", "state"),
+        covering_index(
+            "ix_flag_share",
+            ("query_type", "asked_day"),
+            ("response_id", "state", "rule"),
+            where="state <> 'superseded' AND rule <> 'random_sample'",
+        ),
+        Index("ix_flag_rule_state", "rule", "state", "query_type"),
+        Index("ix_flag_response", "response_id", "state"),
+        Index("ix_flag_judgment", "judgment_id", **partial("judgment_id IS NOT NULL")),
+        Index("ix_flag_decided_before", "decided_before_id", **partial("decided_before_id IS NOT NULL")),
+    )
+
+
+FLAG = table_of(Flag)
+
+
+class Pair(Stored, table=True):
+    """Two answers to one question; a side is null where only samples of answers were recorded."""
+
+    of_responses = "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id"
+
+    source: str
+    external_id: str
+    query_type: str
+    content_hash: str
+    question: str | None = column(forgotten=True, comment="Null only after `judgeboard db forget`.")
+    options: tuple[Any, ...] | None = column(JsonTuple, forgotten=True)
+    reference: str | None = column(forgotten=True)
+    response_a_id: int | None = column(BigId, refers="response", reads=True)
+    response_b_id: int | None = column(BigId, refers="response", reads=True)
+    gold: Preference | None = column(one_of(Preference, "gold"))
+    extra: JsonData = column(JsonValue, default_factory=dict, forgotten=True)
+    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+    imported_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("source", "external_id"),
+        Index("ix_pair_response_a", "response_a_id"),
+        Index("ix_pair_response_b", "response_b_id"),
+    )
+
+
+PAIR = table_of(Pair)
+
+
+# Tables of review queues, their items, and what reviewers hold of them.
+
+_UNFINISHED = "repeat_for IS NULL AND state IN ('open', 'conflict')"
+
+
+class Queue(Stored, table=True):
+    """A named queue and its rules; only its state changes. Open flags outside queues have no row here."""
+
+    has_hidden_rows = False
+
+    name: str
+    created_by: str
+    subject: str = column(default="answers")
+    state: QueueState = column(one_of(QueueState, "state"), default=QueueState.OPEN, changes=True)
+    filter: JsonData = column(JsonValue, default_factory=dict)
+    sort: QueueOrder = column(one_of(QueueOrder, "sort"), default=QueueOrder.SEVERITY)
+    reviews_needed: int = column(default=1)
+    overlap: float = column(default=1.0)
+    seed: str = column(default="judgeboard")
+    blind_people: bool = column(default=False)
+    blind_judge: bool = column(default=False)
+    training: bool = column(default=False)
+    reveal: bool = column(default=True)
+    flagged_only: bool = column(default=True)
+    grades: tuple[Any, ...] = column(JsonTuple, default_factory=list, comment="A review must give them.")
+    optional_grades: tuple[Any, ...] = column(JsonTuple, default_factory=list)
+    max_items: int | None = column(comment="If set, nothing joins the queue after its creation.")
+    drawn_from: int | None = column(comment="Number of answers or pairs that matched.")
+    plan: JsonData | None = column(
+        JsonValue, comment="The strata of a planned queue: answers, labelled, drawn, inclusion probability."
+    )
+    sampling_rate: float = column(default=0.0)
+    repeat_rate: float = column(default=0.0)
+    test_rate: float = column(default=0.0)
+    implied_labels: bool | None = column(comment="Whether decisions imply labels; NULL: the setting applies.")
+    lease_seconds: int = column(default=600)
+    guidelines: str | None
+    label_schema_id: int | None = column(BigId, refers="label_schema")
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("name"),
+        CheckConstraint("subject IN ('answers', 'pairs')", name="subject"),
+        CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
+        CheckConstraint("max_items IS NULL OR max_items >= 1", name="max_items"),
+        CheckConstraint("flagged_only OR training OR max_items IS NOT NULL", name="flagged_only"),
+        CheckConstraint("overlap >= 0 AND overlap <= 1", name="overlap"),
+        CheckConstraint("sampling_rate >= 0 AND sampling_rate < 1", name="sampling_rate"),
+        CheckConstraint("repeat_rate >= 0 AND repeat_rate < 1", name="repeat_rate"),
+        CheckConstraint("test_rate >= 0 AND test_rate < 1", name="test_rate"),
+    )
+
+
+QUEUE = table_of(Queue)
+
+
+class QueueAssignment(Row, table=True):
+    """A person to whom a queue is assigned; a queue without any is open to everybody."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    queue_id: int = column(BigId, refers="queue", primary_key=True)
+    reviewer_id: int = column(BigId, refers="reviewer", primary_key=True)
+
+    __table_args__ = (Index("ix_queue_assignment_reviewer", "reviewer_id", "queue_id"),)
+
+
+QUEUE_ASSIGNMENT = table_of(QueueAssignment)
+
+
+class QueueItem(Stored, table=True):
+    """An answer or a pair in a queue; a flag raised after its item is finished adds another item."""
+
+    has_hidden_rows = False
+
+    queue_id: int = column(BigId, refers="queue")
+    response_id: int | None = column(BigId, refers="response", reads=True)
+    pair_id: int | None = column(BigId, refers="pair")
+    reviews_needed: int = column(default=1, changes=True)
+    position: float = column(changes=True, comment="Lower comes first.")
+    sampled: bool = column(default=False, comment="Drawn at random.")
+    stratum: int | None = column(comment="Position of its stratum in the plan of the queue.")
+    repeat_for: int | None = column(BigId, refers="reviewer", comment="A repeat for one person; it decides nothing.")
+    test: bool = column(default=False, comment="The item of `repeat_for` has a gold label.")
+    state: ItemState = column(one_of(ItemState, "state"), default=ItemState.OPEN, changes=True)
+    joined_at: datetime = column(Utc)
+    bulk: str | None = column(
+        exported=False, comment="The bulk action that added the item, whatever the filter of the queue."
+    )
+
+    __table_args__ = (
+        CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+        CheckConstraint("reviews_needed >= 1", name="reviews_needed"),
+        Index(
+            "uq_queue_item_response",
+            "queue_id",
+            "response_id",
+            unique=True,
+            **partial(f"response_id IS NOT NULL AND {_UNFINISHED}"),
+        ),
+        Index(
+            "uq_queue_item_pair",
+            "queue_id",
+            "pair_id",
+            unique=True,
+            **partial(f"pair_id IS NOT NULL AND {_UNFINISHED}"),
+        ),
+        Index("ix_queue_item_state", "queue_id", "state", "sampled"),
+        Index("ix_queue_item_place", "queue_id", "position", "id"),
+        # Finds by answer what is hidden from a person, and which items keep a flag open.
+        Index("ix_queue_item_of_response", "response_id", "state"),
+        Index("ix_queue_item_of_pair", "pair_id", "state"),
+        Index("ix_queue_item_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
+    )
+
+
+QUEUE_ITEM = table_of(QueueItem)
+
+
+class QueueItemFlag(Row, table=True):
+    """A flag for which an answer is in a queue: the item keeps it open and decides it."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    queue_item_id: int = column(BigId, refers="queue_item", primary_key=True, exported=False)
+    flag_id: int = column(BigId, refers="flag", primary_key=True)
+
+    __table_args__ = (Index("ix_queue_item_flag_flag", "flag_id", "queue_item_id"),)
+
+
+QUEUE_ITEM_FLAG = table_of(QueueItemFlag)
+
+
+class Lease(Stored, table=True):
+    """A slot for one review of an item: free, leased until a time, or done; added with the item."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    queue_id: int = column(BigId, refers="queue")
+    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
+    slot: int
+    position: float
+    repeat_for: int | None = column(BigId, refers="reviewer")
+    reviewer_id: int | None = column(BigId, refers="reviewer")
+    review_id: int | None = column(BigId, refers="review")
+    token: str | None
+    taken_at: datetime | None = column(Utc)
+    until: datetime | None = column(Utc)
+    done: bool = column(default=False)
+    revealed_at: datetime | None = column(Utc, comment="When the reviewer saw what had been hidden.")
+
+    __table_args__ = (
+        UniqueConstraint("queue_item_id", "slot"),
+        UniqueConstraint("queue_item_id", "reviewer_id"),
+        UniqueConstraint("token"),
+        Index("ix_lease_waiting", "queue_id", "position", "queue_item_id", "slot", **partial("NOT done")),
+        Index("ix_lease_reviewer", "reviewer_id", "queue_id", "done"),
+    )
+
+
+LEASE = table_of(Lease)
+
+
+class TakenLease(Stored, table=True):
+    """Who took which lease, and when: a lease that ended, or went to somebody else, forgets its reviewer."""
+
+    has_hidden_rows = False
+
+    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
+    reviewer_id: int = column(BigId, refers="reviewer")
+    token: str
+    at: datetime = column(Utc)
+
+    __table_args__ = (Index("ix_taken_lease_item", "queue_item_id", "reviewer_id"),)
+
+
+TAKEN_LEASE = table_of(TakenLease)
+
+
+class Skip(Stored, table=True):
+    """An item that somebody skipped, and why; it is leased to them again only if they ask for it."""
+
+    has_hidden_rows = False
+
+    queue_item_id: int = column(BigId, refers="queue_item", exported=False)
+    reviewer_id: int = column(BigId, refers="reviewer")
+    reason: str | None
+    at: datetime = column(Utc)
+    undone_at: datetime | None = column(
+        Utc, changes=True, comment="Set when its person undid the skip, which then counts nowhere."
+    )
+
+    __table_args__ = (Index("ix_skip_item", "queue_item_id", "reviewer_id"),)
+
+
+SKIP = table_of(Skip)
+
+
+class Draft(Stored, table=True):
+    """Grades and texts that somebody has not stored yet; deleted with their review, never exported."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    reviewer_id: int = column(BigId, refers="reviewer")
+    response_id: int | None = column(BigId, refers="response")
+    pair_id: int | None = column(BigId, refers="pair")
+    content: JsonData = column(JsonValue)
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("response_id", "reviewer_id"),
+        UniqueConstraint("pair_id", "reviewer_id"),
+        CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+    )
+
+
+DRAFT = table_of(Draft)
+
+
+# Tables of reviewers and their reviews, and of what leads collect from reviews: failure modes, issues, comments.
+
+
+class Reviewer(Stored, table=True):
+    """A person, identified by the name and its origin, such as cli, import or oidc."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    origin: str
+    name: str
+    role: str = column(default="reviewer")
+    created_at: datetime = column(Utc)
+    same_as: int | None = column(
+        BigId, refers="reviewer", comment="The person under whom later reviews of this user or annotator are stored."
+    )
+    notified_until: int | None = column(BigId, comment="The id of the last event that the person has read.")
+    implied_labels: bool | None = column(comment="Whether their decisions imply labels; NULL: not asked yet.")
+
+    __table_args__ = (UniqueConstraint("origin", "name"),)
+
+
+REVIEWER = table_of(Reviewer)
+
+
+class LabelSchema(Stored, table=True):
+    """A version of a label schema; `number` counts within its name (support v2)."""
+
+    has_hidden_rows = False
+
+    name: str
+    hash: str
+    created_by: str
+    number: int
+    fields: JsonData = column(JsonValue)
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("hash"),
+        UniqueConstraint("name", "number"),
+    )
+
+
+LABEL_SCHEMA = table_of(LabelSchema)
+
+
+class Review(Stored, table=True):
+    """A review of a response or of a pair; undo, edit and re-grade are new rows that replace one."""
+
+    of_responses = OF_ANSWER_OR_PAIR
+
+    response_id: int | None = column(BigId, refers="response", reads=True)
+    queue_item_id: int | None = column(BigId, refers="queue_item", exported=False)
+    import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
+    pair_id: int | None = column(BigId, refers="pair")
+    label_schema_id: int | None = column(BigId, refers="label_schema")
+    judgment_seen_id: int | None = column(BigId, refers="judgment")
+    reviewer_id: int = column(BigId, refers="reviewer")
+    stage: Stage | None = column(one_of(Stage, "stage"))
+    decision: Decision | None = column(one_of(Decision, "decision"))
+    label: Label | None = column(one_of(Label, "label"))
+    label_implied: bool = column(default=False, comment="The decision implies the label.")
+    groundedness: float | None
+    quality: int | None
+    spans: JsonData | None = column(JsonValue, forgotten=True)
+    note: str | None = column(forgotten=True)
+    corrected_answer: str | None = column(forgotten=True)
+    seconds: float | None
+    replaces: int | None = column(BigId, refers="review")
+    request_key: str = column(exported=False)
+    bulk: str | None = column(exported=False, comment="The bulk action of which the review is a part.")
+    at: datetime = column(Utc)
+    comparison_seen_id: int | None = column(BigId, refers="comparison")
+    shown: Shown | None = column(one_of(Shown, "shown"), comment="Order in which the answers of a pair were shown.")
+    seen: JsonData | None = column(JsonValue, comment="What the reviewer saw of others: judge, people, ...")
+    why_differs: WhyDiffers | None = column(one_of(WhyDiffers, "why_differs"))
+    claim_marks: JsonData | None = column(
+        JsonValue, forgotten=True, comment="List of {status, text, start, end, judgment_id, number}."
+    )
+    choices: JsonData | None = column(
+        JsonValue, comment="Values of a label schema by field, without scales, spans and texts."
+    )
+    texts: JsonData | None = column(JsonValue, forgotten=True, comment="Texts of a label schema by field.")
+    in_suite: bool | None = column(comment="Whether the corrected answer becomes a case of a suite.")
+
+    __table_args__ = (
+        UniqueConstraint("request_key"),
+        CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+        *score_ranges(),
+        Index("ix_review_response", "response_id", "reviewer_id"),
+        Index("ix_review_pair", "pair_id", "reviewer_id", **partial("pair_id IS NOT NULL")),
+        Index("ix_review_reviewer", "reviewer_id", "id"),
+        Index("ix_review_queue_item", "queue_item_id", **partial("queue_item_id IS NOT NULL")),
+        Index("uq_review_replaces", "replaces", unique=True, **partial("replaces IS NOT NULL")),
+        Index("ix_review_at", "at"),
+        Index("ix_review_judgment_seen", "judgment_seen_id", **partial("judgment_seen_id IS NOT NULL")),
+        Index("ix_review_bulk", "bulk", "id", **partial("bulk IS NOT NULL")),
+        Index("ix_review_gold", "response_id", "id", **partial("stage = 'adjudication'")),
+        Index("ix_review_label_schema", "label_schema_id", **partial("label_schema_id IS NOT NULL")),
+        Index("ix_review_in_suite", "id", **partial("in_suite IS NOT NULL")),
+        # Answers that a reviewer was unsure about, read with every page of the queue.
+        Index("ix_review_unsure", "reviewer_id", "id", "decision", **partial("decision = 'unsure'")),
+    )
+
+
+REVIEW = table_of(Review)
+
+
+class ReviewFlag(Row, table=True):
+    """A flag that a review decides, or leaves open as unsure."""
+
+    review_id: int = column(BigId, refers="review", primary_key=True)
+    flag_id: int = column(BigId, refers="flag", primary_key=True)
+
+    __table_args__ = (Index("ix_review_flag_flag", "flag_id", "review_id"),)
+
+
+REVIEW_FLAG = table_of(ReviewFlag)
+
+
+class ReviewScore(Stored, table=True):
+    """A reviewer's score on a dimension, with its scale."""
+
+    review_id: int = column(BigId, refers="review", index=True)
+    dimension: str
+    scale: str
+    value: float | None
+
+
+REVIEW_SCORE = table_of(ReviewScore)
+
+
+class PreferenceScore(Stored, table=True):
+    """A reviewer's preference on one aspect of a pair: a side, a grade on its own scale, or both."""
+
+    review_id: int = column(BigId, refers="review")
+    aspect: str
+    preference: Preference | None = column(one_of(Preference, "preference"))
+    value: float | None
+    scale: str | None
+
+    __table_args__ = (UniqueConstraint("review_id", "aspect"),)
+
+
+PREFERENCE_SCORE = table_of(PreferenceScore)
+
+
+class FailureMode(Stored, table=True):
+    """A kind of failure that reviewers tag answers with; the latest row of a name counts."""
+
+    has_hidden_rows = False
+
+    name: str
+    by: str
+    description: str | None
+    key: str | None = column(comment="The letter that chooses it, together with Shift.")
+    retired: bool = column(default=False)
+    at: datetime = column(Utc)
+
+    __table_args__ = (Index("ix_failure_mode_name", "name", "id"),)
+
+
+FAILURE_MODE = table_of(FailureMode)
+
+
+class ReviewFailureMode(Row, table=True):
+    """A failure mode that a review tags its answer with, by name."""
+
+    review_id: int = column(BigId, refers="review", primary_key=True)
+    mode: str = column(primary_key=True)
+
+    __table_args__ = (Index("ix_review_failure_mode_mode", "mode", "review_id"),)
+
+
+REVIEW_FAILURE_MODE = table_of(ReviewFailureMode)
+
+
+class Issue(Stored, table=True):
+    """A systemic problem: a filter of answers with a title; the latest version of a number counts."""
+
+    has_hidden_rows = False
+
+    number: int
+    version: int = column(comment="1 for a new issue, then one more per change.")
+    title: str
+    by: str
+    description: str | None
+    owner: str | None = column(comment="Name of a person.")
+    state: IssueState = column(one_of(IssueState, "state"))
+    fixed_day: int | None = column(comment="Days since 1970-01-01, UTC.")
+    filter: JsonData = column(JsonValue)
+    at: datetime = column(Utc)
+
+    __table_args__ = (UniqueConstraint("number", "version"),)
+
+
+ISSUE = table_of(Issue)
+
+
+class Comment(Stored, table=True):
+    """A comment on an answer or a pair, for the others; an edit names the comment it replaces."""
+
+    of_responses = OF_ANSWER_OR_PAIR
+
+    response_id: int | None = column(BigId, refers="response")
+    pair_id: int | None = column(BigId, refers="pair")
+    reviewer_id: int = column(BigId, refers="reviewer")
+    text: str | None = column(forgotten=True)  # null only if forgotten or if the row withdraws a comment
+    replaces: int | None = column(BigId, refers="comment")
+    request_key: str = column(exported=False)
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("request_key"),
+        UniqueConstraint("replaces"),
+        CheckConstraint("(response_id IS NULL) <> (pair_id IS NULL)", name="one_subject"),
+        Index("ix_comment_response", "response_id"),
+        Index("ix_comment_pair", "pair_id"),
+    )
+
+
+COMMENT = table_of(Comment)
+
+
+# Tables of the running service: settings, events, jobs, judging rules, alarms, alerts, keys, traces.
+
+
+class Setting(Stored, table=True):
+    """Thresholds and the primary judge; the latest row of a key is in force."""
+
+    has_hidden_rows = False
+
+    key: str = column(index=True)
+    value: JsonData | None = column(JsonValue)
+    by: str
+    at: datetime = column(Utc)
+
+
+SETTING = table_of(Setting)
+
+
+class Change(Stored, table=True):
+    """An answer of which figures may change; triggers write the row in the transaction of the change."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    response_id: int | None = column(BigId, comment="0: what figures read beside answers; null: all answers.")
+    writer: int | None = column(BigId, comment="The transaction, on PostgreSQL.")
+
+    __table_args__ = (Index("ix_change_writer", "writer", **partial("writer IS NOT NULL")),)
+
+
+CHANGE = table_of(Change)
+
+
+class Event(Stored, table=True):
+    """A record of who did what, written in the transaction of the change."""
+
+    kind: str
+    actor: str
+    at: datetime = column(Utc)
+    response_id: int | None = column(BigId, refers="response")
+    details: JsonData = column(JsonValue, default_factory=dict)
+
+    __table_args__ = (
+        Index("ix_event_response", "response_id", "kind"),
+        Index("ix_event_kind", "kind", "id"),
+        Index("ix_event_actor", "actor", "id"),
+    )
+
+
+EVENT = table_of(Event)
+
+
+class Job(Row, table=True):
+    """Long work that a person requested; all workers share it until its run ends. Contains no texts."""
+
+    has_hidden_rows = False
+
+    id: str = column(primary_key=True)
+    kind: str
+    actor: str
+    filter: dict[str, Any] = column(JsonValue, default_factory=dict)
+    judge: dict[str, Any] = column(JsonValue, default_factory=dict)
+    estimate: dict[str, Any] = column(JsonValue, default_factory=dict)
+    run_id: int | None = column(BigId, refers="run", index=True, changes=True)
+    created_at: datetime = column(Utc)
+    cancelled_at: datetime | None = column(Utc, changes=True)
+    failed: str | None = column(changes=True, comment="Why the job could not start or go on.")
+
+
+JOB = table_of(Job)
+
+
+class Worker(Row, table=True):
+    """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    executor_id: str = column(primary_key=True)
+    host: str
+    pid: int
+    started_at: datetime = column(Utc)
+    heartbeat_at: datetime = column(Utc)
+
+
+WORKER = table_of(Worker)
+
+
+class JudgingRule(Stored, table=True):
+    """Judges answers as they come; only the state and the problem change. Contains no texts."""
+
+    has_hidden_rows = False
+
+    name: str
+    by: str
+    judge_version_id: int = column(BigId, refers="judge_version")
+    filter: JsonData = column(JsonValue, default_factory=dict)
+    judge: JsonData = column(JsonValue, default_factory=dict)
+    rate: float = column(default=1.0, comment="Share of the answers that are judged.")
+    rates: JsonData = column(JsonValue, default_factory=dict, comment="Other shares, by query type.")
+    max_cost: float | None = column(comment="Per day (UTC), in the currency of the prices.")
+    max_calls: int | None = column(comment="Per day (UTC).")
+    concurrency: int
+    delay_s: float = column(default=0.0, comment="Seconds between storing and judging an answer.")
+    after_id: int = column(BigId, comment="The rule judges answers with higher ids.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    problem: str | None = column(changes=True, comment="Why workers cannot judge now.")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("rate >= 0 AND rate <= 1", name="rate"),
+        Index("uq_judging_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+JUDGING_RULE = table_of(JudgingRule)
+
+
+class RunShare(Row, table=True):
+    """Sums over the judgments of one worker in one run, so that a budget need not sum the judgments."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    run_id: int = column(BigId, refers="run", primary_key=True)
+    executor_id: str = column(primary_key=True)  # a worker, or the process of a command
+    ok: int = column(default=0)
+    unparsable: int = column(default=0)
+    refused: int = column(default=0)
+    error: int = column(default=0)
+    unpriced: int = column(default=0)
+    cost_micro: int = column(BigId, default=0)
+    last_at: datetime = column(Utc, comment="When the worker stored its last judgment.")
+
+
+RUN_SHARE = table_of(RunShare)
+
+
+class RateLimit(Row, table=True):
+    """Until when the calls of a model are given away, so that the limits per minute hold in all processes."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    name: str = column(primary_key=True, comment="Host and model.")
+    taken_until: float = column(comment="Seconds since 1970, by the clock of the database.")
+
+
+RATE_LIMIT = table_of(RateLimit)
+
+
+class Alarm(Stored, table=True):
+    """A change that a detector found: `measure` rose or fell (`direction`) for one query type."""
+
+    has_hidden_rows = False
+
+    measure: str
+    direction: str
+    query_type: str
+    judge_version_id: int | None = column(BigId, refers="judge_version")
+    # The first days of the periods of the change and of the alarm.
+    from_day: int
+    seen_day: int
+    evidence: float
+    evidence_limit: float
+    rate_before: float
+    rate_after: float
+    by: str
+    at: datetime = column(Utc)
+    explanation: str | None = column(comment="Which of the judge's rates moved with its error.")
+
+    __table_args__ = (
+        # One change raises one alarm, however often somebody looks.
+        UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
+    )
+
+
+ALARM = table_of(Alarm)
+
+
+class AlarmAcknowledgement(Stored, table=True):
+    """A lead has seen an alarm. Its detectors then start anew on the day of the change."""
+
+    has_hidden_rows = False
+
+    alarm_id: int = column(BigId, refers="alarm", unique=True)
+    by: str
+    note: str
+    at: datetime = column(Utc)
+
+
+ALARM_ACKNOWLEDGEMENT = table_of(AlarmAcknowledgement)
+
+
+class AlertRule(Stored, table=True):
+    """Sends messages while a condition is met. Contains no texts."""
+
+    has_hidden_rows = False
+
+    name: str
+    by: str
+    condition: AlertCondition = column(one_of(AlertCondition, "condition"))
+    threshold: float | None = column(comment="In the unit of the condition.")
+    period_s: float | None = column(comment="Seconds.")
+    subjects: tuple[Any, ...] = column(
+        JsonTuple, default_factory=list, comment="Only these sources, judges, rules or slices."
+    )
+    level: JsonData | None = column(JsonValue, comment="What a level rule compares with its threshold.")
+    destinations: tuple[Any, ...] = column(JsonTuple, comment="Name environment variables, never contain secrets.")
+    remind_s: float | None = column(comment="Seconds between reminders; NULL: none.")
+    quiet: str | None = column(comment="Daily hours without messages, with their time zone.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    evaluated_at: datetime | None = column(
+        Utc, changes=True, comment="When a worker last took the rule to evaluate it."
+    )
+    problem: str | None = column(changes=True, comment="Why the rule cannot be evaluated now.")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("(condition = 'level') = (level IS NOT NULL)", name="level"),
+        Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+ALERT_RULE = table_of(AlertRule)
+
+
+class AlertEvent(Stored, table=True):
+    """A time during which the condition of an alert rule was met. Contains no texts."""
+
+    has_hidden_rows = False
+
+    alert_rule_id: int = column(BigId, refers="alert_rule")
+    subject: str
+    sentence: str = column(changes=True)
+    value: float | None = column(changes=True)
+    opened_at: datetime = column(Utc)
+    seen_at: datetime = column(Utc, changes=True)
+    resolved_at: datetime | None = column(Utc, changes=True)
+    notified_at: datetime | None = column(Utc, changes=True)
+    messages: int = column(default=0, changes=True, comment="Messages so far; each goes to all destinations.")
+    closed: bool = column(default=False, changes=True, comment="It is resolved, and no message is left.")
+
+    __table_args__ = (
+        # Of one condition, one event is open, whichever worker finds it.
+        Index("uq_alert_event_open", "alert_rule_id", "subject", unique=True, **partial("resolved_at IS NULL")),
+        Index("ix_alert_event_unclosed", "alert_rule_id", **partial("NOT closed")),
+    )
+
+
+ALERT_EVENT = table_of(AlertEvent)
+
+
+class AlertDelivery(Stored, table=True):
+    """A message of an alert rule to one destination, and its attempts."""
+
+    has_hidden_rows = False
+
+    alert_rule_id: int = column(BigId, refers="alert_rule")
+    alert_event_id: int | None = column(BigId, refers="alert_event")
+    kind: MessageKind = column(one_of(MessageKind, "kind"))
+    destination: str
+    message_id: str
+    number: int = column(default=0, comment="Counts the messages of an event.")
+    message: dict[str, Any] = column(JsonValue, default_factory=dict)
+    state: str = column(default="waiting", changes=True)
+    attempts: int = column(default=0, changes=True, comment="Stored before each attempt.")
+    next_at: datetime = column(Utc, changes=True)
+    at: datetime = column(Utc)
+    sent_at: datetime | None = column(Utc, changes=True)
+    error: str | None = column(changes=True)
+
+    __table_args__ = (
+        UniqueConstraint("alert_event_id", "number", "destination"),
+        UniqueConstraint("message_id"),
+        CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
+        Index("ix_alert_delivery_waiting", "next_at", **partial("state = 'waiting'")),
+    )
+
+
+ALERT_DELIVERY = table_of(AlertDelivery)
+
+
+class Pushed(Row, table=True):
+    """What a tool got back about an answer from each author; the latest attempt counts."""
+
+    target: str = column(primary_key=True)
+    what: str = column(primary_key=True)
+    response_id: int = column(BigId, refers="response", primary_key=True)
+    author: str = column(primary_key=True, comment="A judge version, a person, or gold.")
+    row_id: int = column(BigId, changes=True, comment="The judgment or the review.")
+    sent: bool = column(changes=True)
+    error: str | None = column(changes=True, comment="Why the tool refused it.")
+    at: datetime = column(Utc, changes=True)
+
+    __table_args__ = (Index("ix_pushed_row", "what", "row_id", "target", "sent"),)
+
+
+PUSHED = table_of(Pushed)
+
+
+class Pull(Row, table=True):
+    """How far the history of a project of a tool was pulled."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    tool: str = column(primary_key=True)
+    project: str = column(primary_key=True)
+    done_until: datetime | None = column(Utc)
+    since: datetime | None = column(Utc)
+    until: datetime | None = column(Utc)
+    position: str | None = column(comment="The next page of the window from `since` to `until`, in the tool's words.")
+    at: datetime = column(Utc)
+
+
+PULL = table_of(Pull)
+
+
+class PushTarget(Stored, table=True):
+    """A tool to which workers push again and again; holds no keys. The latest push stores its counts."""
+
+    has_hidden_rows = False
+
+    name: str
+    tool: str
+    address: str
+    by: str
+    what: tuple[Any, ...] = column(JsonTuple, default=())
+    judges: tuple[Any, ...] = column(JsonTuple, default=())
+    source: str | None = column(comment="Only answers of this source; NULL: all.")
+    since: datetime | None = column(Utc, comment="Only what was judged or reviewed from then on; NULL: everything.")
+    with_notes: bool = column(default=False)
+    every_s: float = column(comment="Seconds between two pushes.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    executor_id: str | None = column(changes=True, comment="The worker that is pushing now.")
+    next_at: datetime = column(Utc, changes=True)
+    tried_at: datetime | None = column(Utc, changes=True)
+    succeeded_at: datetime | None = column(Utc, changes=True)
+    pushed: int = column(default=0, changes=True)
+    refused: int = column(default=0, changes=True)
+    waiting: int = column(default=0, changes=True)
+    reason: str | None = column(changes=True)
+    problem: str | None = column(changes=True)
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("every_s > 0", name="every_s"),
+        Index("uq_push_target_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+PUSH_TARGET = table_of(PushTarget)
+
+
+class ApiKey(Stored, table=True):
+    """A key with which an assistant sends traces; only the SHA-256 of its random token is stored."""
+
+    has_hidden_rows = False
+
+    name: str
+    hash: str
+    created_by: str
+    scopes: tuple[Any, ...] = column(JsonTuple)
+    source: str | None = column(comment="The only source that the key may send; NULL: any.")
+    requests_per_second: float | None = column(comment="NULL: no limit.")
+    max_body_mb: float
+    created_at: datetime = column(Utc)
+    expires_at: datetime | None = column(Utc)
+    revoked_at: datetime | None = column(Utc, changes=True)
+
+    __table_args__ = (
+        UniqueConstraint("hash"),
+        Index("uq_api_key_name", "name", unique=True, **partial("revoked_at IS NULL")),
+    )
+
+
+API_KEY = table_of(ApiKey)
+
+
+class Trace(Stored, table=True):
+    """A trace that an assistant sent; it becomes a response when its root has ended and no span follows."""
+
+    external_id: str
+    owner: str
+    source: str = column(changes=True)
+    state: str = column(default="waiting", changes=True)
+    first_at: datetime = column(Utc)
+    last_at: datetime = column(Utc, changes=True)
+    root_ended: bool = column(default=False, changes=True)
+    spans: int = column(default=0, changes=True, comment="Stored spans and log records.")
+    response_id: int | None = column(BigId, refers="response", changes=True)
+    reason: str | None = column(
+        changes=True, comment="Why it made no answer, or why later spans did not change the answer."
+    )
+    used: tuple[Any, ...] | None = column(
+        JsonTuple, changes=True, comment="Pairs of a span's id and what the answer took from it."
+    )
+    read_at: datetime | None = column(
+        Utc, changes=True, comment="When a judge first read the answer: from then on it does not change."
+    )
+
+    __table_args__ = (
+        # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
+        UniqueConstraint("external_id", "owner"),
+        CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
+        Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
+        Index("ix_trace_source", "source", "state", "last_at"),
+        Index("ix_trace_response", "response_id"),
+    )
+
+
+TRACE = table_of(Trace)
+
+
+class Span(Stored, table=True):
+    """A span or a log record of a trace, as received; deleted by `judgeboard db forget`."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    trace_id: int = column(BigId, refers="trace")
+    external_id: str
+    kind: str
+    body: bytes = column(comment="JSON, compressed with zlib.")
+
+    __table_args__ = (
+        UniqueConstraint("trace_id", "kind", "external_id"),
+        Index("ix_span_external_id", "external_id"),
+        CheckConstraint("kind IN ('span', 'log')", name="kind"),
+    )
+
+
+SPAN = table_of(Span)
+
+
+class WaitingFeedback(Stored, table=True):
+    """Feedback whose answer has not come yet; moved to user_feedback when it comes."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    owner: str
+    response_key: str | None = column(index=True)
+    trace_key: str | None = column(index=True)
+    span_key: str | None = column(index=True)
+    kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
+    value: float
+    user: str | None
+    at: datetime | None = column(Utc)
+    received_at: datetime = column(Utc, index=True)
+    comment: str | None
+
+
+WAITING_FEEDBACK = table_of(WaitingFeedback)
+
+
+class WithdrawnRow(Stored, table=True):
+    """A copy of a row that was withdrawn with its import; only a row with a copy can be deleted."""
+
+    has_hidden_rows = False
+
+    import_batch_id: int = column(BigId, refers="import_batch", exported=False)
+    table_name: str
+    row_key: str
+    # Ids of rows that may be withdrawn themselves.
+    response_id: int | None = column(BigId, index=True, comment="The answer that the row is about.")
+    pair_id: int | None = column(BigId, index=True, comment="The pair that the row is about.")
+    content: JsonData | None = column(
+        JsonValue, changes=True, comment="Values by column; null only after `judgeboard db forget`."
+    )
+    at: datetime = column(Utc)
+
+    __table_args__ = (Index("ix_withdrawn_row_key", "table_name", "row_key"),)
+
+
+WITHDRAWN_ROW = table_of(WithdrawnRow)
+
+
+# Tables of requests to models beside judgments: comparisons, generations, audits, verdicts on anchors.
+
+
+class Comparison(Step, table=True):
+    """A judge's comparison of a pair in one order of the answers."""
+
+    is_recorded = True
+    of_responses = OF_PAIR
+
+    pair_id: int = column(BigId, refers="pair")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    condition: str = column(default="plain")
+    reference: str | None = column(forgotten=True, comment="The answer shown as correct, in the condition `reference`.")
+    shown: Shown = column(one_of(Shown, "shown"))
+    reasoning: str | None = column(forgotten=True)
+
+    __table_args__ = (
+        *step_indexes("comparison", "pair_id"),
+        UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
+        CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
+    )
+
+
+COMPARISON = table_of(Comparison)
+
+
+class ComparisonScore(Stored, table=True):
+    """A comparison's preference on one aspect; it names a stored answer, not the place where it was shown."""
+
+    comparison_id: int = column(BigId, refers="comparison")
+    aspect: str
+    preference: Preference = column(one_of(Preference, "preference"))
+
+    __table_args__ = (UniqueConstraint("comparison_id", "aspect"),)
+
+
+COMPARISON_SCORE = table_of(ComparisonScore)
+
+
+class Generation(Step, table=True):
+    """A call to a model that answers."""
+
+    # A call that made no answer, or the same answer again, is still about the answer that it began with.
+    of_responses = (
+        "SELECT OLD.response_id UNION ALL SELECT other.response_id FROM generation AS other "
+        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
+    )
+
+    subject: str = column(comment="Response, prompt or suite case, within the run.")
+    number: int
+    model: str | None
+    response_id: int | None = column(BigId, refers="response")
+
+    __table_args__ = (
+        *step_indexes("generation"),
+        UniqueConstraint("run_id", "subject", "number"),
+        Index("ix_generation_response", "response_id"),
+    )
+
+
+GENERATION = table_of(Generation)
+
+
+class JudgmentReview(Step, table=True):
+    """A supreme judge's review of a judgment."""
+
+    of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
+
+    judgment_id: int = column(BigId, refers="judgment")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    correct: bool | None
+    reasoning: str | None = column(forgotten=True)
+    inclusion_probability: float = column(default=1.0)
+
+    __table_args__ = (
+        *step_indexes("judgment_review", "judgment_id"),
+        UniqueConstraint("judgment_id", "judge_version_id", "ask"),
+    )
+
+
+JUDGMENT_REVIEW = table_of(JudgmentReview)
+
+
+class AnchorJudgment(Step, table=True):
+    """A verdict on an anchor. It never replaces the current judgment of its answer."""
+
+    in_record = False
+    of_responses = "OLD.response_id"
+
+    response_id: int = column(BigId, refers="response")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    groundedness: float | None
+    quality: int | None
+    label: Label | None = column(one_of(Label, "label"))
+
+    __table_args__ = (
+        *step_indexes("anchor_judgment", "response_id"),
+        UniqueConstraint("run_id", "response_id"),
+        *score_ranges(),
+    )
+
+
+ANCHOR_JUDGMENT = table_of(AnchorJudgment)
+
+
+load_method_tables()
+
+STEP_TABLES = tuple(
+    table for table in METADATA.tables.values() if issubclass(row_of(table), Step) and table is not JUDGMENT
+)
+"""The tables of requests to models, except ``judgment``."""
+BEGINNINGS = tuple(
+    (table, began_with) for table in METADATA.tables.values() if (began_with := row_of(table).began_with) is not None
+)
+"""The tables of the answers with which calls to generators began, each with its column of these answers."""
