@@ -195,7 +195,12 @@ class Client:
             while True:
                 batch = self._next_batch()
                 try:
-                    self._deliver(http, batch)
+                    # Send a batch, and drop what the server refuses of it.
+                    refused = defaultdict[str, list[_Entry]](list)
+                    for reason, entries in self._refused(http, batch):
+                        refused[reason] += entries
+                    for reason, entries in refused.items():
+                        self._drop(entries, reason)
                 except Exception as error:  # noqa: BLE001 - the thread must go on, whatever is wrong with one batch
                     self._drop(batch, without_secrets(f"{type(error).__name__}: {error}"))
                 self._end_batch()
@@ -246,14 +251,6 @@ class Client:
             if row not in refused and not entry.stored.done():  # the caller may have stopped waiting
                 entry.stored.set_result(None)
         return [(refused[row], [entry]) for row, entry in enumerate(batch, start=1) if row in refused]
-
-    def _deliver(self, http: "httpx.Client", batch: list[_Entry]) -> None:
-        """Send a batch, and drop what the server refuses of it."""
-        refused = defaultdict[str, list[_Entry]](list)
-        for reason, entries in self._refused(http, batch):
-            refused[reason] += entries
-        for reason, entries in refused.items():
-            self._drop(entries, reason)
 
     def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
         """Send a batch until the server has it or refuses it, of a refused batch each half; return what is refused."""

@@ -141,7 +141,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._open(first, export)
         if self._entries is not None:
             rows = self._entries.rows(rows)
-        self._check_mapped(len(first))
+        if missing := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
+            names = self._columns.known(nested="." in missing[0])
+            raise BadInput(
+                f"{self.name} has no column {missing[0]!r} in its first {counted(len(first), 'row')}; "
+                f"it has {', '.join(names) or 'no columns'}"
+            )
         self._items = rows
 
     def __next__(self) -> Any:
@@ -265,14 +270,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             if request.get("source") is None:
                 self.kind.tool_source = export.source
                 self.kind.source = export.source if self.kind.brings_answers else None
-
-    def _check_mapped(self, rows: int) -> None:
-        if missing := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
-            names = self._columns.known(nested="." in missing[0])
-            raise BadInput(
-                f"{self.name} has no column {missing[0]!r} in its first {counted(rows, 'row')}; "
-                f"it has {', '.join(names) or 'no columns'}"
-            )
 
     def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
         last = 0

@@ -140,7 +140,14 @@ class ResponseImport(ImportKind[Response]):
         self._with_passages += bool(response.passages)
         self._beside_feedback.update(_beside_feedback(cells))
         if not response.external_id:
-            return replace(response, external_id=self._free_id(response))
+            # The hash, or hash-k for the k-th equal row.
+            digest = content_hash(response)
+            number = self._copies.get(digest, 0) + 1
+            while not self.seen.add(f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")):
+                number += 1
+            if number > 1:
+                self._copies[digest] = number
+            return replace(response, external_id=digest if number == 1 else f"{digest}-{number}")
         # An answer may be repeated, for example for each of its raters.
         texts = hash((response.query, response.answer, response.passages))
         match self.seen.same(f"{response.source}\0{response.external_id}", texts):
@@ -258,16 +265,6 @@ class ResponseImport(ImportKind[Response]):
             if other is not None and self.is_same(record, contents[other]):
                 elsewhere[index] = other
         return elsewhere
-
-    def _free_id(self, response: Response) -> str:
-        """Return the hash, or hash-k for the k-th equal row."""
-        digest = content_hash(response)
-        number = self._copies.get(digest, 0) + 1
-        while not self.seen.add(f"{response.source}\0{digest}" + (f"-{number}" if number > 1 else "")):
-            number += 1
-        if number > 1:
-            self._copies[digest] = number
-        return digest if number == 1 else f"{digest}-{number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -433,24 +433,21 @@ class LangfuseHistory(History):
         """Return the traces at a position, newest first; on older servers, oldest first."""
         if position is None or not position.startswith(_OLD):
             try:
-                return self._of_observations(window, position)
+                times = window.named("fromStartTime", "toStartTime")
+                reply = self._observations(position, **times)
+                traces, divided = whole_traces(objects(reply.get("data")), _NAMES)
+                for trace_id in divided:
+                    read = partial(self._observations, traceId=trace_id)
+                    traces[trace_id] = rows_of_pages(read, "data", *_CURSOR)
+                scores = self._scores(list(traces))
+                for trace_id, rows in traces.items():
+                    root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
+                    root["scores"] = scores.get(trace_id, [])
+                return Page(_OBSERVATIONS, traces, value_at(reply, _CURSOR))
             except Refused as error:
                 if error.status != _NOT_FOUND or position is not None:
                     raise
         return self._of_traces(window, int((position or f"{_OLD}1").removeprefix(_OLD)))
-
-    def _of_observations(self, window: Window, cursor: str | None) -> Page:
-        times = window.named("fromStartTime", "toStartTime")
-        reply = self._observations(cursor, **times)
-        traces, divided = whole_traces(objects(reply.get("data")), _NAMES)
-        for trace_id in divided:
-            read = partial(self._observations, traceId=trace_id)
-            traces[trace_id] = rows_of_pages(read, "data", *_CURSOR)
-        scores = self._scores(list(traces))
-        for trace_id, rows in traces.items():
-            root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
-            root["scores"] = scores.get(trace_id, [])
-        return Page(_OBSERVATIONS, traces, value_at(reply, _CURSOR))
 
     def _observations(self, cursor: str | None, **query: QueryValue) -> Any:
         path = "/api/public/v2/observations"
