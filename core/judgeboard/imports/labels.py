@@ -118,18 +118,6 @@ class LabelWords:
         )
 
 
-def check_label_set(name: str) -> None:
-    """Raise BadInput if a label set cannot have this name."""
-    from judgeboard.formats.label_schema import BUILT_IN, checked_name
-
-    if name in BUILT_IN:
-        raise BadInput(f"--label-set {name}: a part of the built-in grade has this name, choose another name")
-    try:
-        checked_name(name)
-    except ValueError as error:
-        raise BadInput(f"--label-set: {error}") from None
-
-
 def label_set_field(
     connection: "Connection", name: str, words: Collection[str], actor: str, now: datetime
 ) -> "SchemaField":

@@ -22,7 +22,6 @@ from judgeboard.imports.exports.export import (
 )
 from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
-from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.mapping import (
     TEXTS,
     TIMES,
@@ -372,7 +371,15 @@ def read_records(
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
     if label_set is not None:
-        check_label_set(label_set)
+        # Raise BadInput if a label set cannot have this name.
+        from judgeboard.formats.label_schema import BUILT_IN, checked_name
+
+        if label_set in BUILT_IN:
+            raise BadInput(f"--label-set {label_set}: a part of the built-in grade has this name, choose another name")
+        try:
+            checked_name(label_set)
+        except ValueError as error:
+            raise BadInput(f"--label-set: {error}") from None
     if request.get("kind") is not None:
         kind_class(str(request["kind"]))
     opened = ByteSource(file, request.get("name"), on_read)

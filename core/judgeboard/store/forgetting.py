@@ -15,9 +15,21 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.health import ANSWER_OF
-from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
+from judgeboard.store.queue_items import UNFINISHED, close_flags, flags_of, set_item_state
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import BEGINNINGS, DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, RESPONSE
+from judgeboard.store.statements import rows_of
+from judgeboard.store.tables import (
+    BEGINNINGS,
+    DRAFT,
+    EVENT,
+    GENERATION,
+    JUDGMENT,
+    METADATA,
+    PAIR,
+    QUEUE_ITEM,
+    RESPONSE,
+    QueueItem,
+)
 from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z
@@ -125,7 +137,13 @@ def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor:
     for external_id, source in roots.values():
         forget_unused_traces(connection, trace_id=external_id, source=source)
     of_pair = QUEUE_ITEM.c.pair_id.in_(select(PAIR.c.id).where(_is_about(PAIR, ids)))
-    items = unfinished_items_on(connection, QUEUE_ITEM.c.response_id.in_(ids) | of_pair)
+    # The unfinished items of these answers or pairs in all queues, including repeats.
+    query = (
+        select(QueueItem)
+        .where((QUEUE_ITEM.c.response_id.in_(ids) | of_pair), QUEUE_ITEM.c.state.in_(UNFINISHED))
+        .order_by(QUEUE_ITEM.c.id)
+    )
+    items = rows_of(connection, query)
     for item in items:
         set_item_state(connection, item, ItemState.LEFT, now)
     flags = flags_of(connection, [item.id for item in items])

@@ -80,12 +80,6 @@ def split_token(token: str) -> tuple[int, str]:
     return int(item), secret
 
 
-def insert_taken_lease(connection: Connection, lease: Lease) -> None:
-    """Store who took a lease, and when."""
-    row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
-    connection.execute(insert(TAKEN_LEASE), row | {"token": lease.token, "at": lease.taken_at})
-
-
 def lease_taken_at(connection: Connection, item_id: int, reviewer_id: int, token: str) -> datetime | None:
     """Return when a person took a lease of an item with this token, even if it ended; None if they never did."""
     query = select(func.max(TAKEN_LEASE.c.at)).where(

@@ -8,20 +8,31 @@ label.
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, literal_column, or_, select
 
 from judgeboard.domain import FlagState, ItemState, Stage
 from judgeboard.flags.rules import sampling_number
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.leases import UNUSED, assign_lease, insert_taken_lease, release_lease, skipped_by
+from judgeboard.store.leases import UNUSED, assign_lease, release_lease, skipped_by
 from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import any_row
-from judgeboard.store.tables import FLAG, LEASE, QUEUE, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE, REVIEW, SKIP, Lease
+from judgeboard.store.tables import (
+    FLAG,
+    LEASE,
+    QUEUE,
+    QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
+    RESPONSE,
+    REVIEW,
+    SKIP,
+    TAKEN_LEASE,
+    Lease,
+)
 
 EARLIEST = timedelta(days=7)
 CANDIDATES = 100  # gold labels among which a test item is drawn
@@ -219,7 +230,9 @@ def _take_first(
 ) -> Lease | None:
     lease = _first_needed(connection, free, reviewer_id, token, now, until)
     if lease is not None:
-        insert_taken_lease(connection, lease)
+        # Store who took a lease, and when.
+        row = {"queue_item_id": lease.queue_item_id, "reviewer_id": lease.reviewer_id}
+        connection.execute(insert(TAKEN_LEASE), row | {"token": lease.token, "at": lease.taken_at})
     return lease
 
 

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, select, update
 
 from judgeboard.domain import FlagState, ItemState, QueueOrder, Status
 from judgeboard.errors import BadInput
@@ -21,11 +21,9 @@ from judgeboard.store.queue_items import (
     flags_of,
     insert_items,
     link_flags,
-    move_item,
     set_item_state,
     touched_items,
     unfinished_items,
-    unlink_flags,
 )
 from judgeboard.store.queues import ANSWERS, PAIRS, Queue, QueueRules, list_queues
 from judgeboard.store.reviews import is_current, lock_free_responses
@@ -36,8 +34,10 @@ from judgeboard.store.tables import (
     FLAG,
     JUDGMENT,
     JUDGMENT_SCORE,
+    LEASE,
     PAIR,
     QUEUE_ITEM,
+    QUEUE_ITEM_FLAG,
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
@@ -338,7 +338,10 @@ def _follow(connection: Connection, queue: Queue, response_ids: Sequence[int], n
             set_item_state(connection, item, ItemState.OPEN, now, leases=item.reviews_needed)
             changed = True
         if not item.sampled and position_of[response_id] < item.position:
-            move_item(connection, item.id, position_of[response_id])
+            # Move an item and its leases to another position in its queue.
+            position = position_of[response_id]
+            connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(position=position))
+            connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item.id).values(position=position))
     if not queue.rules.flagged_only:
         return changed
     return _leave(connection, list(items.values()), known, flags, now) or changed
@@ -373,7 +376,9 @@ def _leave(
     for item in suspects:
         if item.id in touched:
             continue
-        unlink_flags(connection, item.id, stale[item.id] - sampled)
+        # Unlink these flags from an item.
+        links = QUEUE_ITEM_FLAG.c.queue_item_id == item.id, QUEUE_ITEM_FLAG.c.flag_id.in_(stale[item.id] - sampled)
+        connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
         if not flags[item.id] - (stale[item.id] - sampled) and (item.response_id or 0) not in known:
             set_item_state(connection, item, ItemState.LEFT, now)
             close_flags(connection, stale[item.id] - sampled)

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     String,
     and_,
@@ -98,12 +97,6 @@ def link_flags(connection: Connection, flags: dict[int, tuple[int, ...]]) -> Non
         connection.execute(insert_or_skip(connection, QUEUE_ITEM_FLAG, "queue_item_id", "flag_id"), rows)
 
 
-def unlink_flags(connection: Connection, item_id: int, flag_ids: Collection[int]) -> None:
-    """Unlink these flags from an item."""
-    links = QUEUE_ITEM_FLAG.c.queue_item_id == item_id, QUEUE_ITEM_FLAG.c.flag_id.in_(flag_ids)
-    connection.execute(delete(QUEUE_ITEM_FLAG).where(*links))
-
-
 def flags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, set[int]]:
     """Return the flags of each of these items."""
     flags: dict[int, set[int]] = {id_: set() for id_ in item_ids}
@@ -162,12 +155,6 @@ def unfinished_items(connection: Connection, queue_id: int, response_ids: Collec
     return {item.response_id: item for item in rows_of(connection, query)}
 
 
-def unfinished_items_on(connection: Connection, subject: ColumnElement[bool]) -> list[QueueItem]:
-    """Return the unfinished items of these answers or pairs in all queues, including repeats."""
-    query = select(QueueItem).where(subject, QUEUE_ITEM.c.state.in_(UNFINISHED)).order_by(QUEUE_ITEM.c.id)
-    return rows_of(connection, query)
-
-
 def finished_flags(connection: Connection, queue_id: int, response_ids: Collection[int]) -> set[int]:
     """Return the flags of finished items of these answers in a queue."""
     done = _FLAGS_OF_ITEMS.where(
@@ -208,12 +195,6 @@ def remove_items(connection: Connection, item_ids: Collection[int], now: datetim
     connection.execute(delete(LEASE).where(LEASE.c.queue_item_id.in_(ids)))
     close_flags(connection, [flag_id for of_item in flags_of(connection, ids).values() for flag_id in of_item])
     return len(ids)
-
-
-def move_item(connection: Connection, item_id: int, position: float) -> None:
-    """Move an item and its leases to another position in its queue."""
-    connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item_id).values(position=position))
-    connection.execute(update(LEASE).where(LEASE.c.queue_item_id == item_id).values(position=position))
 
 
 def unfinished_beside(connection: Connection, item: QueueItem) -> bool:

@@ -104,17 +104,6 @@ def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
     return [storable_json(piece)[0] for kind, piece in parts if kind == _FEEDBACK_PART]  # runs beside it are kept
 
 
-def ids_of_feedback(feedback: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the ids of the trace and the span that a feedback is on; without a trace, its run is the root.
-
-    Raises BadInput if it names no run and no trace.
-    """
-    trace, run = feedback.get("trace_id"), feedback.get("run_id")
-    if trace is None and run is None:
-        raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
-    return _uuid(trace or run).hex, _uuid(run or trace).hex[16:]
-
-
 def _runs_in_json(body: bytes) -> Iterator[dict[str, Any]]:
     """Yield the runs of a batch ({"post": […], "patch": […]}), of a list, or a single run."""
     content = _loaded(body)
@@ -590,7 +579,12 @@ def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
         raise BadInput("annotations of people are not taken here: import them with `judgeboard pull langsmith`")
     source = parsed_object(feedback.get("feedback_source"))
     own = feedback.get("id") if is_own(source.get("metadata")) else None
-    return log_record(read, *ids_of_feedback(feedback), own)
+    # The ids of the trace and the span that a feedback is on; without a trace, its run is the root. Raises BadInput
+    # if it names no run and no trace.
+    trace, run = feedback.get("trace_id"), feedback.get("run_id")
+    if trace is None and run is None:
+        raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
+    return log_record(read, *(_uuid(trace or run).hex, _uuid(run or trace).hex[16:]), own)
 
 
 TOOL = Tool(

@@ -45,7 +45,7 @@ from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import counted, day_words
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
-from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
+from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
 from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
@@ -307,9 +307,10 @@ def slices_figure(
     """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
     name = STATISTICS[lead].name
     lines = [Slice(row.slice or "All", row.n, row.estimate) for row in shown_rows(result) if row.figure == lead]
+    # The height of a chart of this many lines, axes included.
     figure(
         lambda: whisker_chart(lines, f"{name}, 95 % interval"),
-        whisker_height(len(lines)),
+        max(HEIGHT, len(lines) * 44 + 64),
         slices_table(result, (lead,)),
         targets,
         key=key,

@@ -26,11 +26,6 @@ class Slice:
     estimate: Estimate
 
 
-def whisker_height(slices: int) -> int:
-    """Return the height of a chart of this many lines, axes included."""
-    return max(HEIGHT, slices * 44 + 64)
-
-
 def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
     """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
     colours = palette()
