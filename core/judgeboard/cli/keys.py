@@ -1,6 +1,5 @@
 """The group `sources keys`: the keys of assistants and other programs."""
 
-from dataclasses import asdict
 
 import click
 
@@ -92,7 +91,7 @@ def keys_list() -> None:
         + (f"  last used {last_used:%d %b %Y}" if last_used else "")
         for key, last_used in keys
     ]
-    rows = [asdict(key) | {"last_used": last_used} for key, last_used in keys]
+    rows = [key.as_json() | {"last_used": last_used} for key, last_used in keys]
     options.show({"keys": rows}, lines or ["There are no keys: only this machine may send."])
 
 

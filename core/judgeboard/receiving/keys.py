@@ -19,7 +19,6 @@ from judgeboard.settings.masking import register_secret
 from judgeboard.store.api_keys import (
     MAX_BODY_MB,
     SCOPES,
-    ApiKey,
     any_key,
     insert_key,
     key_of_token,
@@ -29,6 +28,7 @@ from judgeboard.store.api_keys import (
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.tables import ApiKey
 from judgeboard.text import MAX_NAME, storable, utc_day
 
 PREFIX = "jb_"

@@ -41,7 +41,6 @@ from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_i
 from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
-    LockedFlag,
     Review,
     bulk_decisions,
     graded_by,
@@ -53,6 +52,7 @@ from judgeboard.store.reviews import (
     reviews_of_bulk,
 )
 from judgeboard.store.statements import batches
+from judgeboard.store.tables import Flag
 from judgeboard.text import counted
 
 MOST_ANSWERS = 10_000
@@ -248,7 +248,7 @@ def _decide(
     repeated = _repeated(connection, bulk_id, responses, reviewer, decision)
     blind = hidden_answers(connection, reviewer.id, responses) - repeated
     in_queue: Collection[int] = ()
-    flags: dict[int, list[LockedFlag]] = {}
+    flags: dict[int, list[Flag]] = {}
     if decision is None:
         flags = {id_: [] for id_ in responses.keys() - repeated - blind}
     else:
@@ -300,7 +300,7 @@ def _repeated(
     return {review.response_id for review in decided}
 
 
-def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:
+def _implied(connection: Connection, flags: Mapping[int, Sequence[Flag]], reviewer: Reviewer) -> set[int]:
     """Return the answers that get an implied label: the reviewer agreed to such labels and has not graded them."""
     rules, unasked = implying_rules(connection, reviewer.id)
     if unasked:

@@ -37,7 +37,6 @@ from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
     STATE_AFTER,
-    LockedFlag,
     LockedResponse,
     Review,
     current_reviews,
@@ -50,6 +49,7 @@ from judgeboard.store.reviews import (
     open_flag_ids,
 )
 from judgeboard.store.settings import thresholds
+from judgeboard.store.tables import Flag
 from judgeboard.text import shortened
 
 LONGEST_NAME, LONGEST_ID = 24, 40  # characters; longer names and ids are shortened to keep sentences on one line
@@ -290,7 +290,7 @@ def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, detai
     return [*dropped, note("note_kept")]
 
 
-def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> Note:
+def _why_closed(connection: Connection, flag: Flag, response: LockedResponse, review: Review) -> Note:
     """Return why a flag is not open: "ragtruth-12260: confirmed by Jon, 1 Mar 09:41 UTC."."""
     answer = shortened(response.external_id, LONGEST_ID)
     decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))

@@ -32,8 +32,8 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.queues import ConflictRow, Queue, conflict_rows, own_conflict_rows, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flags, set_flag_states
-from judgeboard.store.tables import QueueItem
+from judgeboard.store.reviews import flags_with_newer, lock_flags, set_flag_states
+from judgeboard.store.tables import Flag, QueueItem
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = 2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this
@@ -117,7 +117,7 @@ def _counts(review: QueueReview) -> bool:
 
 
 def update_states(
-    connection: Connection, item_id: int | None, flags: Sequence[LockedFlag], now: datetime
+    connection: Connection, item_id: int | None, flags: Sequence[Flag], now: datetime
 ) -> tuple[dict[int, FlagState], ItemState | None]:
     """Update the item and the flags of a review that was added, replaced or withdrawn; return their states."""
     if item_id is not None:
@@ -139,7 +139,7 @@ def held_words(connection: Connection, states: Mapping[int, FlagState]) -> str |
     return note("flags_held", queues=queues).text if queues else None
 
 
-def update_flag_states(connection: Connection, flags: Sequence[LockedFlag]) -> dict[int, FlagState]:
+def update_flag_states(connection: Connection, flags: Sequence[Flag]) -> dict[int, FlagState]:
     """Set flags to the states that their reviews decide, and return the states. Without a decision a flag is open.
 
     A superseded flag stays superseded. Instead of open, a flag becomes superseded if a newer flag of its rule is open.

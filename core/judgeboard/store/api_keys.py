@@ -3,40 +3,17 @@
 import hashlib
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
-from judgeboard.store.statements import any_row, columns_of
-from judgeboard.store.tables import API_KEY
+from judgeboard.store.statements import any_row, rows_of
+from judgeboard.store.tables import API_KEY, ApiKey
 
 SCOPES = ("ingest", "read", "review")
 MAX_BODY_MB = 64.0
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """A key without its token. ``source`` None: any; ``requests_per_second`` None: no limit."""
-
-    id: int
-    name: str
-    scopes: tuple[str, ...]
-    source: str | None
-    requests_per_second: float | None
-    max_body_mb: float
-    created_by: str
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-
-    def unusable(self, now: datetime) -> str | None:
-        """Return why the key is not accepted: "revoked" or "expired"; None if it is."""
-        if self.revoked_at is not None:
-            return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else None
 
 
 def token_hash(token: str) -> str:
@@ -80,15 +57,12 @@ def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> 
 
 def list_keys(connection: Connection) -> list[ApiKey]:
     """Return every key by name, also expired and revoked ones; keys of one name in the order of their creation."""
-    query = select(*columns_of(ApiKey, API_KEY)).order_by(API_KEY.c.name, API_KEY.c.id)
-    return [ApiKey(*row) for row in connection.execute(query)]
+    return rows_of(connection, select(ApiKey).order_by(API_KEY.c.name, API_KEY.c.id))
 
 
 def key_of_token(connection: Connection, token: str) -> ApiKey | None:
     """Return the key of a token, also an expired or revoked one."""
-    query = select(*columns_of(ApiKey, API_KEY)).where(API_KEY.c.hash == token_hash(token))
-    row = connection.execute(query).first()
-    return None if row is None else ApiKey(*row)
+    return next(iter(rows_of(connection, select(ApiKey).where(API_KEY.c.hash == token_hash(token)))), None)
 
 
 def any_key(connection: Connection) -> bool:

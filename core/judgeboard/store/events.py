@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
 
 from judgeboard.store.clock import utc_now
 from judgeboard.store.listing import occurring_values
@@ -95,17 +95,8 @@ def _events(
     return tuple(record_of(StoredEvent, row) for row in connection.execute(query.limit(limit)))
 
 
-@dataclass(frozen=True, slots=True)
-class Notification(StoredEvent):
-    """An event that concerns a person, and whether they have read it."""
-
-    read: bool
-
-
-def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) -> list[Notification]:
+def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) -> tuple[StoredEvent, ...]:
     """Return a person's notifications, the newest first, without notifications about hidden answers."""
-    read_until = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
-    until = connection.execute(read_until).scalar_one_or_none() or 0
     # One query per kind: each reads only the end of an index. Hidden rows are left out by the last query, because
     # leaving them out of every query takes several times longer.
     latest = select(EVENT.c.id, EVENT.c.details).order_by(EVENT.c.id.desc()).limit(LATEST)
@@ -115,8 +106,13 @@ def notifications(connection: Connection, reviewer_id: int, *, limit: int = 20) 
         for event in connection.execute(with_hidden_rows(latest.where(EVENT.c.kind == kind)))
         if reviewer_id in event.details.get("people", event.details.get("assigned_to", ()))
     ]
-    listed = _events(connection, EVENT.c.id.in_(about), limit=limit) if about else ()
-    return [record_of(Notification, event, read=event.id <= until) for event in listed]
+    return _events(connection, EVENT.c.id.in_(about), limit=limit) if about else ()
+
+
+def read_until(connection: Connection, reviewer_id: int) -> int:
+    """Return the latest event up to which a person has read their notifications."""
+    query = select(func.coalesce(REVIEWER.c.notified_until, 0)).where(REVIEWER.c.id == reviewer_id)
+    return connection.execute(query).scalar() or 0
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:

@@ -1,7 +1,7 @@
 """Queue items, their flags and current reviews, and what reviewers saw before they reviewed."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import (
@@ -179,7 +179,7 @@ def set_item_state(
     """Store the state of an item, and keep ``leases`` unused leases, one per review that it still needs."""
     if state is not item.state:
         connection.execute(update(QUEUE_ITEM).where(QUEUE_ITEM.c.id == item.id).values(state=state.value))
-    fit_leases(connection, asdict(item), leases, now)
+    fit_leases(connection, item.model_dump(), leases, now)
 
 
 def items_of_bulk(connection: Connection, bulk: str) -> list[int]:

@@ -38,7 +38,7 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
-from judgeboard.store.statements import batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import batches, columns_of, record_of, rows_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     FLAG,
@@ -53,6 +53,7 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
     REVIEWER,
     VERSION,
+    Flag,
 )
 
 # Made once: an alias copies all columns of its table, which takes longer than most statements.
@@ -133,16 +134,6 @@ class LockedResponse:
     id: int
     external_id: str
     answer: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class LockedFlag:
-    """A flag whose state nobody else can change until the transaction ends."""
-
-    id: int
-    response_id: int
-    rule: str
-    state: FlagState
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +240,7 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
     return locked
 
 
-def lock_flag(connection: Connection, flag_id: int) -> tuple[LockedFlag, LockedResponse]:
+def lock_flag(connection: Connection, flag_id: int) -> tuple[Flag, LockedResponse]:
     """Read a flag and its response and lock both; raise NotFound if there is none."""
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
@@ -260,13 +251,13 @@ def lock_flag(connection: Connection, flag_id: int) -> tuple[LockedFlag, LockedR
 
 def lock_flags(
     connection: Connection, response_ids: Collection[int], flag_ids: Collection[int] | None = None
-) -> list[LockedFlag]:
+) -> list[Flag]:
     """Read and lock flags of locked responses, by id: these flags, or all open ones."""
     if flag_ids is not None and not flag_ids:
         return []
     chosen = FLAG.c.state == FlagState.OPEN.value if flag_ids is None else FLAG.c.id.in_(flag_ids)
-    query = select(*columns_of(LockedFlag, FLAG)).where(FLAG.c.response_id.in_(response_ids), chosen)
-    return [LockedFlag(*row) for row in connection.execute(query.order_by(FLAG.c.id).with_for_update())]
+    query = select(Flag).where(FLAG.c.response_id.in_(response_ids), chosen)
+    return rows_of(connection, query.order_by(FLAG.c.id).with_for_update())
 
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
@@ -275,9 +266,7 @@ def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
     return tuple(connection.execute(query.order_by(FLAG.c.id)).scalars())
 
 
-def lock_reviewed(
-    connection: Connection, review_id: int
-) -> tuple[Review, tuple[LockedFlag, ...], LockedResponse | None]:
+def lock_reviewed(connection: Connection, review_id: int) -> tuple[Review, tuple[Flag, ...], LockedResponse | None]:
     """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
     review = find_review(connection, review_id)
     if review is None:

@@ -1243,6 +1243,16 @@ class ApiKey(Stored, table=True):
         Index("uq_api_key_name", "name", unique=True, **partial("revoked_at IS NULL")),
     )
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns without the hash, which is sent nowhere."""
+        return self.model_dump(exclude={"hash"})
+
+    def unusable(self, now: datetime) -> str | None:
+        """Return why the key is not accepted: "revoked" or "expired"; None if it is."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else None
+
 
 API_KEY = table_of(ApiKey)
 

@@ -53,13 +53,13 @@ def target_named(connection: Connection, name: str) -> PushTarget:
     return record_named(list_targets(connection), name, "push target")
 
 
-def insert_target(connection: Connection, target: PushTarget) -> None:
+def insert_target(connection: Connection, row: PushTarget) -> None:
     """Store a push target; raise BadInput if another one has its name."""
     inserted = insert_or_skip(connection, PUSH_TARGET).returning(PUSH_TARGET.c.id)
-    target_id = connection.execute(inserted, target.model_dump(exclude={"id"})).scalar()
+    target_id = connection.execute(inserted, row.model_dump(exclude={"id"})).scalar()
     if target_id is None:
-        raise BadInput(f"there is a push target {target.name!r} already: choose another with --name, or remove it")
-    record_event(connection, "add_push_target", target.by, details={"target": target_id}, now=target.at)
+        raise BadInput(f"there is a push target {row.name!r} already: choose another with --name, or remove it")
+    record_event(connection, "add_push_target", row.by, details={"target": target_id}, now=row.at)
 
 
 def set_target_state(connection: Connection, target: PushTarget, state: RuleState, by: str, now: datetime) -> None:
@@ -380,6 +380,6 @@ def get_pull(connection: Connection, tool: str, project: str) -> Pull:
     return pulls[0] if pulls else Pull(tool=tool, project=project)
 
 
-def save_pull(connection: Connection, pull: Pull, now: datetime) -> None:
+def save_pull(connection: Connection, row: Pull, now: datetime) -> None:
     """Store how far a project was pulled."""
-    connection.execute(upsert(connection, PULL, "tool", "project"), pull.model_dump() | {"at": now})
+    connection.execute(upsert(connection, PULL, "tool", "project"), row.model_dump() | {"at": now})

@@ -6,7 +6,7 @@ from judgeboard.domain import Action
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import LONGEST_NOTE, acknowledge, alarm_sentence, open_alarms
 from judgeboard.store.alerts import Alarm
-from judgeboard.store.events import CONFLICT, MENTION, Notification, mark_read, notifications
+from judgeboard.store.events import CONFLICT, MENTION, StoredEvent, mark_read, notifications, read_until
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
@@ -30,13 +30,13 @@ def notification_bell() -> None:
         if person is None:
             return
         with reading() as connection:
-            listed = notifications(connection, person.id, limit=LISTED)
+            listed, read = notifications(connection, person.id, limit=LISTED), read_until(connection, person.id)
     except JudgeboardError:  # the page below shows the error
         return
     except Exception as error:  # noqa: BLE001 - the page below stays usable, and the log has the error
         numbered(error)
         return
-    unread = sum(not each.read for each in listed)
+    unread = sum(each.id > read for each in listed)
     label = f"Notifications ({unread})" if unread else "Notifications"
     icon = ":material/notifications_active:" if unread else ":material/notifications:"
     with (
@@ -63,7 +63,7 @@ def notification_bell() -> None:
             st.button(
                 words(each),
                 key=f"notification_{each.id}",
-                type="tertiary" if each.read else "secondary",
+                type="tertiary" if each.id <= read else "secondary",
                 on_click=_open,
                 args=(person, each),
                 width="stretch",
@@ -74,7 +74,7 @@ def notification_bell() -> None:
             )
 
 
-def words(notification: Notification) -> str:
+def words(notification: StoredEvent) -> str:
     """Return a notification as a label: "Ann mentioned you on chat-1 · 12 Mar 09:41"."""
     queue = shortened(notification.details.get("queue") or "a queue", 40)
     answer = shortened(notification.response or "a pair", 40)
@@ -85,7 +85,7 @@ def words(notification: Notification) -> str:
     return as_label(f"{sentence} · {when(notification.at)}")
 
 
-def rows_of(notification: Notification) -> Rows:
+def rows_of(notification: StoredEvent) -> Rows:
     """Return what a notification is about: an answer, a conflict or the queues."""
     if notification.kind == MENTION and notification.response_id is not None:
         return item(notification.response_id)
@@ -94,7 +94,7 @@ def rows_of(notification: Notification) -> Rows:
     return Rows("queues", {})
 
 
-def _open(person: Reviewer, notification: Notification) -> None:
+def _open(person: Reviewer, notification: StoredEvent) -> None:
     _read(person, notification.id)
     _go(rows_of(notification))
 
