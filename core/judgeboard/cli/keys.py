@@ -1,6 +1,5 @@
 """The group `sources keys`: the keys of assistants and other programs."""
 
-
 import click
 
 from judgeboard.cli import options

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from judgeboard.domain import GRADE_TEXTS, Action, Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
@@ -23,7 +21,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.leases import OFFLINE, find_lease, split_token
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
-from judgeboard.store.queues import Queue, queue_named
+from judgeboard.store.queues import queue_named
 from judgeboard.store.reviewers import Reviewer, find_reviewer
 from judgeboard.store.reviews import find_review
 from judgeboard.text import iso_z
@@ -111,7 +109,13 @@ def export_bundle(
             require(connection, reviewer, Action.REVIEW)
             stored = check_may_take(connection, queue_named(connection, queue), reviewer)
             bundle = secrets.token_hex(8)
-            leased = _take(connection, stored, reviewer, bundle, items, at, until)
+            leased: list[LeasedItem] = []
+            while len(leased) < items:
+                token = f"{OFFLINE}{bundle}-{secrets.token_hex(8)}"
+                lease = take_lease(connection, stored.id, reviewer.id, token, now=at, until=until)
+                if lease is None:
+                    break
+                leased.append(leased_item(lease, item_by_id(connection, lease.queue_item_id), stored))
             if not leased:
                 raise BadInput(f"{stored.name} has nothing left for {reviewer.name}")
             texts = item_texts(connection, leased, reviewer.id)
@@ -168,19 +172,6 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
         record_event(connection, "merge_bundle", actor_name(by), details=details, now=at)
     unfilled = len(lines) - len(filled)
     return MergedBundle(head.bundle, head.queue, reviewer.name, merged, already, unfilled, refused)
-
-
-def _take(
-    connection: Connection, queue: Queue, reviewer: Reviewer, bundle: str, items: int, now: datetime, until: datetime
-) -> list[LeasedItem]:
-    leased: list[LeasedItem] = []
-    while len(leased) < items:
-        token = f"{OFFLINE}{bundle}-{secrets.token_hex(8)}"
-        lease = take_lease(connection, queue.id, reviewer.id, token, now=now, until=until)
-        if lease is None:
-            break
-        leased.append(leased_item(lease, item_by_id(connection, lease.queue_item_id), queue))
-    return leased
 
 
 def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer, now: datetime) -> RefusedLine | bool:

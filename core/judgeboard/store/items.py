@@ -195,10 +195,11 @@ def load_item(connection: Connection, response_id: int) -> Item:
     primary = primary_judge(connection)
     judgments = () if hidden.judge else _judgments(connection, response_id)
     response = replace(response_of(row), feedback=_feedback(connection, response_id))
+    query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
     return Item(
         response_id=response_id,
         response=_without_generator(response) if hidden.judge else response,
-        forgotten_at=_forgotten_at(connection, response_id),
+        forgotten_at=connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none(),
         primary_judge=primary,
         judgments=judgments,
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
@@ -207,11 +208,6 @@ def load_item(connection: Connection, response_id: int) -> Item:
         audits=_audits(connection, judgments),
         hidden=hidden,
     )
-
-
-def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
-    query = select(EVENT.c.at).where(EVENT.c.response_id == response_id, EVENT.c.kind == "forget")
-    return connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
 
 
 def _without_generator(response: Response) -> Response:

@@ -138,26 +138,22 @@ def insert_judgments(
     inserted = connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
     with_scores = [item for item in items if item.verdict.scores]
     if inserted and with_scores:
-        _insert_scores(connection, version_id, with_scores)
+        # Insert the scores of these judgments, except judgments that already have scores.
+        without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
+            JUDGMENT.c.judge_version_id == version_id,
+            JUDGMENT.c.response_id.in_({item.response_id for item in with_scores}),
+            ~exists().where(JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id),
+        )
+        ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
+        rows = [
+            asdict(score) | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
+            for item in with_scores
+            if (key := (item.response_id, item.ask, item.repeat)) in ids
+            for score in item.verdict.scores
+        ]
+        if rows:
+            connection.execute(insert(JUDGMENT_SCORE), rows)
     return inserted
-
-
-def _insert_scores(connection: Connection, version_id: int, items: Sequence[NewJudgment]) -> None:
-    """Insert the scores of these judgments, except judgments that already have scores."""
-    without_scores = select(JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id).where(
-        JUDGMENT.c.judge_version_id == version_id,
-        JUDGMENT.c.response_id.in_({item.response_id for item in items}),
-        ~exists().where(JUDGMENT_SCORE.c.judgment_id == JUDGMENT.c.id),
-    )
-    ids = {(response_id, ask, repeat): id_ for response_id, ask, repeat, id_ in connection.execute(without_scores)}
-    rows = [
-        asdict(score) | {"judgment_id": ids[key], "reasoning": storable_or_none(score.reasoning)}
-        for item in items
-        if (key := (item.response_id, item.ask, item.repeat)) in ids
-        for score in item.verdict.scores
-    ]
-    if rows:
-        connection.execute(insert(JUDGMENT_SCORE), rows)
 
 
 def _row(version_id: int, run_id: int | None, item: NewJudgment, now: datetime) -> dict[str, Any]:

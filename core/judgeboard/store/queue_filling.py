@@ -273,7 +273,18 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     if not missing:
         return 0, 0
     known = _in_queue(connection, queue)
-    own, elsewhere = flag_conditions(connection, replace(_alike(connection, queue), rules=(RANDOM_SAMPLE,)))
+    # A filter for the query types, sources and days of the queue's own answers.
+    stored = select(RESPONSE).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id).where(_own(queue)).subquery()
+    types = connection.execute(select(stored.c.query_type).distinct()).scalars().all()
+    sources = connection.execute(select(stored.c.source).distinct()).scalars().all()
+    first, last = connection.execute(select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))).one()
+    own, elsewhere = flag_conditions(
+        connection,
+        replace(
+            RowFilter(query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last),
+            rules=(RANDOM_SAMPLE,),
+        ),
+    )
     answers = _answers(connection, [OPEN, *own, *elsewhere])
     candidates = [answer for answer in answers if answer.response_id not in known]
     if not candidates:
@@ -485,12 +496,3 @@ def _in_queue(connection: Connection, queue: Queue) -> set[int]:
 def _own(queue: Queue) -> ColumnElement[bool]:
     first_time = and_(QUEUE_ITEM.c.sampled.is_(False), QUEUE_ITEM.c.repeat_for.is_(None))
     return and_(QUEUE_ITEM.c.queue_id == queue.id, first_time, QUEUE_ITEM.c.state != ItemState.LEFT.value)
-
-
-def _alike(connection: Connection, queue: Queue) -> RowFilter:
-    """Return a filter for the query types, sources and days of the queue's own answers."""
-    answers = select(RESPONSE).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id).where(_own(queue)).subquery()
-    types = connection.execute(select(answers.c.query_type).distinct()).scalars().all()
-    sources = connection.execute(select(answers.c.source).distinct()).scalars().all()
-    first, last = connection.execute(select(func.min(answers.c.asked_day), func.max(answers.c.asked_day))).one()
-    return RowFilter(query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last)

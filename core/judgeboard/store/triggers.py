@@ -36,7 +36,8 @@ def install_guards(connection: Connection) -> None:
 
 def _guard(table: Table, allowed: str, dialect: str) -> list[str]:
     refusal = _REFUSAL.format(table=table.name)
-    withdrawn = _may_be_deleted(table)
+    # The condition under which a DELETE is allowed: there is a copy of the row. Copies are never deleted.
+    withdrawn = "1 = 0" if table is tables.WITHDRAWN_ROW else _WITHDRAWN.format(table=table.name, key=row_key(table))
     if dialect == "sqlite":
         return [
             f"DROP TRIGGER IF EXISTS guard_{table.name}_update",
@@ -124,13 +125,6 @@ _TRIM_POSTGRESQL = (
 def row_key(table: Table, row: str = "OLD") -> str:
     """Return the SQL for the key of a row, as `withdrawn_row` has it: its primary key, joined by commas."""
     return " || ',' || ".join(f'CAST({row}."{column.name}" AS TEXT)' for column in table.primary_key.columns)
-
-
-def _may_be_deleted(table: Table) -> str:
-    """The condition under which a DELETE is allowed: there is a copy of the row. Copies are never deleted."""
-    if table is tables.WITHDRAWN_ROW:
-        return "1 = 0"
-    return _WITHDRAWN.format(table=table.name, key=row_key(table))
 
 
 def _allowed_update(table: Table, dialect: str) -> str:

@@ -146,7 +146,12 @@ class _Undo:
     def __init__(self, connection: Connection, batch: ImportBatch, *, with_reviews: bool) -> None:
         self.connection = connection
         self.batch = batch
-        roots = self._roots()
+        of_batch = (select(table.c.id).where(table.c.import_batch_id == self.batch.id) for table in _STORED_BY_IMPORTS)
+        roots = dict(zip((table.name for table in _STORED_BY_IMPORTS), map(self._scalars, of_batch), strict=True))
+        runs = select(RUN.c.id).where(RUN.c.import_batch_id == self.batch.id)
+        roots = roots | {
+            table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs))) for table in _RECORDED
+        }
         self._refuse_shared_rows(roots)
         if not any(roots.values()):
             state = "it is undone already" if batch.undone_at else "none of its rows are left"
@@ -190,14 +195,6 @@ class _Undo:
             ids = [id_ for id_ in connection.execute(query).scalars().all() if not _is_used(connection, table, id_)]
             self._withdraw({table.name: {(id_,) for id_ in ids}}, now)
         update_after_withdrawal(connection, changed, now)
-
-    def _roots(self) -> dict[str, set[int]]:
-        of_batch = (select(table.c.id).where(table.c.import_batch_id == self.batch.id) for table in _STORED_BY_IMPORTS)
-        roots = dict(zip((table.name for table in _STORED_BY_IMPORTS), map(self._scalars, of_batch), strict=True))
-        runs = select(RUN.c.id).where(RUN.c.import_batch_id == self.batch.id)
-        return roots | {
-            table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs))) for table in _RECORDED
-        }
 
     def _scalars(self, query: Select[Any]) -> set[int]:
         return set(self.connection.execute(query).scalars())

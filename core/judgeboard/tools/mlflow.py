@@ -255,7 +255,26 @@ _MISSING = "Content is off: MLflow leaves out questions and documents unless MLF
 def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of MLflow; None if it is of another dialect."""
     if not any(name.startswith(_OWN) for name in span.attributes):
-        return _without_documents(span)
+        # What a span lacks that MLflow exported in the form of OTel GenAI. Calls of models and tools keep their
+        # content, which the dialect of OTel GenAI reads. Functions have none but their type, and retrievers come as
+        # tools without a result.
+        attributes: dict[str, Any] = dict(span.attributes)
+        if not span.scope.startswith("mlflow") or "gen_ai.tool.call.result" in attributes:
+            return None
+        operation = attributes.get("gen_ai.operation.name")
+        is_call = operation in {"chat", "generate_content", "text_completion", "embeddings"}
+        if (
+            is_call
+            or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"} & attributes.keys()
+        ):
+            return None
+        return Part(
+            "mlflow",
+            Operation.RETRIEVAL if operation in {"execute_tool", "RETRIEVER"} else Operation.APP,
+            session=first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
+            user=first_scalar(attributes, ("user.id",)),
+            missing=_MISSING,
+        )
     attributes = {name: parsed(value) for name, value in span.attributes.items()}
     operation = _TYPES.get(str(attributes.get("mlflow.spanType")).upper(), Operation.APP)
     outputs = attributes.get(_OUTPUTS)
@@ -274,28 +293,6 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
         session=first_scalar(attributes, (_SESSION, "session.id")),
         user=first_scalar(attributes, (_USER, "user.id")),
         metadata=own_metadata(parsed_object(trace_metadata) | tags),
-    )
-
-
-def _without_documents(span: Span) -> Part | None:
-    """Return what a span lacks that MLflow exported in the form of OTel GenAI.
-
-    Calls of models and tools keep their content, which the dialect of OTel GenAI reads. Functions have none but their
-    type, and retrievers come as tools without a result.
-    """
-    attributes: dict[str, Any] = dict(span.attributes)
-    if not span.scope.startswith("mlflow") or "gen_ai.tool.call.result" in attributes:
-        return None
-    operation = attributes.get("gen_ai.operation.name")
-    is_call = operation in {"chat", "generate_content", "text_completion", "embeddings"}
-    if is_call or {"gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"} & attributes.keys():
-        return None
-    return Part(
-        "mlflow",
-        Operation.RETRIEVAL if operation in {"execute_tool", "RETRIEVER"} else Operation.APP,
-        session=first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
-        user=first_scalar(attributes, ("user.id",)),
-        missing=_MISSING,
     )
 
 

@@ -55,7 +55,10 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: AR
     if results:
         operation, fields = Operation.RETRIEVAL, {"passages": tuple(map(_stored_passage, results))}
     elif operation is Operation.MODEL:
-        fields = _model_call(attributes)
+        inputs, outputs = _messages_of(attributes)
+        if inputs is None and outputs is None:  # frameworks may log a model call as a task
+            inputs, outputs = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
+        fields = contents(Operation.MODEL, inputs, outputs)
     else:
         operation, fields = _entity(operation, attributes)
     inputs = parsed_object(attributes.get("traceloop.entity.input"))
@@ -105,13 +108,6 @@ def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
 def _old_message(message: Mapping[str, Any], role: str) -> dict[str, Any]:
     """Return a message with its role. The instrumentation of LangChain wrote an empty content as JSON."""
     return {"role": role, **message, **({"content": ""} if message.get("content") == '""' else {})}
-
-
-def _model_call(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    inputs, outputs = _messages_of(attributes)
-    if inputs is None and outputs is None:  # frameworks may log a model call as a task
-        inputs, outputs = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
-    return contents(Operation.MODEL, inputs, outputs)
 
 
 def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:

@@ -495,16 +495,12 @@ def _use_preset() -> None:
         st.session_state[f"nq_{name}"] = rules[name]
     st.session_state[_order_field(rules["blind_judge"], rules["flagged_only"])] = rules["order"]
     if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
-        st.session_state["nq_name"] = st.session_state[_PROPOSED] = _free_name(PRESETS[chosen].name)
-
-
-def _free_name(start: str) -> str:
-    """Return a name with today's date that no queue has."""
-    name = f"{start}, {day(utc_now())}"
-    with reading() as connection:
-        taken = {queue.name for queue in list_queues(connection, only_open=False)}
-    names = chain([name], (f"{name} ({number})" for number in count_from(2)))
-    return next(each for each in names if each not in taken)
+        # A name with today's date that no queue has.
+        name = f"{PRESETS[chosen].name}, {day(utc_now())}"
+        with reading() as connection:
+            taken = {queue.name for queue in list_queues(connection, only_open=False)}
+        names = chain([name], (f"{name} ({number})" for number in count_from(2)))
+        st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(each for each in names if each not in taken)
 
 
 def _share(label: str, percent: float, step: float, key: str, tip: str | None = None) -> float:

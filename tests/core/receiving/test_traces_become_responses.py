@@ -237,7 +237,7 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, htt
 
 
 def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
-    made = Trace(1, "a1", owner="", source="shop", spans=2, response_id=7)
+    made = Trace(id=1, external_id="a1", owner="", source="shop", spans=2, response_id=7)
     late = Span("a1", "b1", None, "gateway", 1, 2, resource={"service.name": "gateway"})
     for waiting, source in ((made, "shop"), (made._replace(response_id=None), "gateway")):
         assert gathering._taken(waiting, [late], [], {})[0] == source
