@@ -280,9 +280,8 @@ def top_up(connection: Connection, queue: Queue, now: datetime) -> tuple[int, in
     first, last = connection.execute(select(func.min(stored.c.asked_day), func.max(stored.c.asked_day))).one()
     own, elsewhere = flag_conditions(
         connection,
-        replace(
-            RowFilter(query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last),
-            rules=(RANDOM_SAMPLE,),
+        RowFilter(
+            query_types=tuple(types), sources=tuple(sources), day_from=first, day_to=last, rules=(RANDOM_SAMPLE,)
         ),
     )
     answers = _answers(connection, [OPEN, *own, *elsewhere])
