@@ -29,6 +29,7 @@ from sqlalchemy.orm import declared_attr, registry
 from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
+from sqlmodel._compat import SQLModelConfig
 
 from judgeboard.domain import Status
 
@@ -148,6 +149,9 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     version counts in the record of its health. ``began_with``: the column with the answer from which a run made others
     for a subject: its calls to generators are about this answer too.
     """
+
+    # Rows of tables are not validated by pydantic, so nothing needs their validators at every start.
+    model_config = SQLModelConfig(defer_build=True)
 
     is_free: ClassVar[bool] = False
     has_hidden_rows: ClassVar[bool] = True
