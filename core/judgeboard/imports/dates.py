@@ -76,7 +76,7 @@ def _exists(year: int, month: int, day: int) -> bool:
     return True
 
 
-def read_time(value: Any, order: DateOrder | None = None) -> datetime:
+def read_time(value: Any, order: DateOrder | None) -> datetime:
     """Return a time in UTC. ``order`` is that of dates with the year last, if the file shows it.
 
     Raises ValueError, with a message for the user, if ``value`` is not a time.

@@ -109,7 +109,7 @@ def higher(field: str, scores: Sequence[Any]) -> Preference:
 
 
 def human_in(
-    cells: Cells, field: str = "human", models: Mapping[str, Preference] | None = None
+    cells: Cells, field: str, models: Mapping[str, Preference] | None = None
 ) -> tuple[Preference | None, tuple[GivenPreference, ...]]:
     """Return the gold label and the people's preferences of a row.
 
@@ -149,7 +149,7 @@ def aspects_in(
     field: str,
     cells: Mapping[str, Any],
     scale: NumberScale,
-    preference: Any = None,
+    preference: Any,
     models: Mapping[str, Preference] | None = None,
 ) -> dict[str, AspectPreference]:
     """Return a person's preferences by aspect: a number is a grade on ``scale``, a word is A, B or tie.
@@ -184,7 +184,7 @@ def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -
 
 
 def _preference(
-    field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None = None
+    field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None
 ) -> AspectPreference:
     if isinstance(value, dict):  # as in an export: a side, a grade on a scale of its own, or both
         side, grade, own = (value.get(name) for name in ("preference", "value", "scale"))

@@ -60,9 +60,9 @@ def checked_grade(
     connection: Connection,
     grade: Grade,
     response: LockedResponse | None,
-    judgment_seen_id: int | None = None,
+    judgment_seen_id: int | None,
     *,
-    schema: bool = False,
+    schema: bool,
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans become None.
 

@@ -77,7 +77,7 @@ def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 
-def labelled_decision(grade: Grade, rules: Collection[str] = (), *, low_quality: float) -> Decision | None:
+def labelled_decision(grade: Grade, rules: Collection[str], *, low_quality: float) -> Decision | None:
     """Return the decision that the label of a grade makes, None if there is no label or it leaves the decision open.
 
     *Hallucinated* confirms an answer without flags, or with a low-groundedness flag. *Grounded* dismisses it, unless

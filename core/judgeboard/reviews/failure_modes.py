@@ -80,7 +80,7 @@ class FailureModeCount:
     where: RowFilter
 
 
-def failure_mode_counts(connection: Connection, by: Group = "query_type") -> tuple[FailureModeCount, ...]:
+def failure_mode_counts(connection: Connection, by: Group) -> tuple[FailureModeCount, ...]:
     """Return the counts of every mode in every group that has tags.
 
     Weeks are in order of time, other groups by their number of tags. Only current reviews of logged answers count. An

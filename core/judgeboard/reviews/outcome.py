@@ -231,7 +231,7 @@ def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) 
     return _page(connection, own_conflict_rows(connection, reviewer_id, limit=limit + 1), limit)
 
 
-def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None = None) -> Conflict:
+def load_conflict(connection: Connection, item_id: int, viewer: Reviewer | None) -> Conflict:
     """Return an item in any state with all its reviews.
 
     Leads may see it, and its reviewers once it is adjudicated, but nobody who must still review it blind. ``viewer`` is

@@ -19,7 +19,7 @@ from judgeboard.store.tables import QueueItem
 
 
 def check_not_blind(
-    connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str = "this pair"
+    connection: Connection, reviewer: Reviewer, response_id: int | None, pair_id: int | None, name: str
 ) -> None:
     """Raise `DecisionRefused` if the reviewer must still review the answer or the pair blind in a queue."""
     if hidden_of(connection, reviewer.id, response_id=response_id, pair_id=pair_id):

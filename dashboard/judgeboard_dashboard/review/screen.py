@@ -123,7 +123,7 @@ def head_line(
     facts: Sequence[str | None],
     buttons: Sequence[Choice],
     *,
-    keys: Sequence[tuple[str, str]] = (),
+    keys: Sequence[tuple[str, str]],
     aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.

@@ -91,7 +91,7 @@ def passage_list(
     claims: Sequence[NumberedClaim],
     *,
     whole: bool,
-    view: TextView = "folded",
+    view: TextView,
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
     """Return the numbered passages. The claims' quotes are marked; if ``aligned`` is given, its spans are marked."""
@@ -376,8 +376,8 @@ def answer_panes(
     link: Html | None = None,
     rules: QueueRules | None = None,
     correctable: bool = True,
-    over_signals: Callable[[], None] = lambda: None,
-    under_side: Callable[[], None] = lambda: None,
+    over_signals: Callable[[], None],
+    under_side: Callable[[], None],
 ) -> None:
     """Show the line of tools, the texts of an answer and the pane at their side.
 

@@ -172,9 +172,7 @@ def mark_in(key: str) -> int | None:
     return int(marks[0]["at"]) if marks else None
 
 
-def row_clicked(
-    key: str, targets: Sequence[Rows | None], sort: Callable[[str], None] | None = None
-) -> Callable[[], None]:
+def row_clicked(key: str, targets: Sequence[Rows | None], sort: Callable[[str], None] | None) -> Callable[[], None]:
     """Return the callback of a table with ``selection_mode="single-cell"`` whose rows open ``targets``.
 
     The selection is a position in the table as it was shown, so the callback looks up the rows at once. ``sort`` gets
