@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToJson
@@ -237,9 +238,10 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store: Store, htt
 
 
 def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late() -> None:
-    made = Trace(id=1, external_id="a1", owner="", source="shop", spans=2, response_id=7)
+    known: dict[str, Any] = {"id": 1, "external_id": "a1", "owner": "", "source": "shop", "spans": 2}
+    made, new = Trace(**known, response_id=7), Trace(**known)
     late = Span("a1", "b1", None, "gateway", 1, 2, resource={"service.name": "gateway"})
-    for waiting, source in ((made, "shop"), (made._replace(response_id=None), "gateway")):
+    for waiting, source in ((made, "shop"), (new, "gateway")):
         assert gathering._taken(waiting, [late], [], {})[0] == source
 
 
