@@ -687,7 +687,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         "flags list --where region=Valais --json",
         "flags list --help",
     )
-    assert "all 2 rows" in again
+    assert "0 new, 2 unchanged" in again
     assert "2 new" in new
     assert [json.loads(line)["region"] for line in exported.splitlines()] == [None, None, "Valais", "Uri"]
     assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]

@@ -371,8 +371,7 @@ def read_records(
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
     if label_set is not None:
-        # Raise BadInput if a label set cannot have this name.
-        from judgeboard.formats.label_schema import BUILT_IN, checked_name
+        from judgeboard.formats.label_schema import BUILT_IN, checked_name  # few imports store a label set
 
         if label_set in BUILT_IN:
             raise BadInput(f"--label-set {label_set}: a part of the built-in grade has this name, choose another name")
