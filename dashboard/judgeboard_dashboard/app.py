@@ -8,7 +8,6 @@ import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.registry.methods import registrations
-from judgeboard.traces import telemetry
 from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import let_in, may_open, who_button
@@ -189,7 +188,6 @@ if __name__ == "__main__":
             st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
             enter(view)
             help_link(view)
-            with telemetry.span(f"page {chosen.title}", {}):
-                if view != HEAD_LINE:
-                    head(view)
-                chosen.run()
+            if view != HEAD_LINE:
+                head(view)
+            chosen.run()

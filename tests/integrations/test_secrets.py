@@ -9,9 +9,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from streamlit.testing.v1 import AppTest
 
 from hook_server import hook_server
@@ -27,7 +24,6 @@ from judgeboard.store.engine import Store, database_url
 from judgeboard.store.storing import store_responses
 from judgeboard.tools.pull import known_histories, pull
 from judgeboard.tools.push import known_targets, push
-from judgeboard.traces import telemetry
 from judgeboard_dashboard import session
 from judgeboard_dashboard.sign_in import checked_auth
 from judging_log import judge_once
@@ -96,7 +92,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         "ANTHROPIC_BASE_URL": f"https://team:{quote(canary('address'), safe='')}@gateway.example.org",
         "JUDGEBOARD_SMTP": f"smtps://team:{quote(canary('mail'), safe='')}@mail.example.org",
         "JUDGEBOARD_ALERT_NETWORKS": "127.0.0.0/8",
-        telemetry.CONTENT: "true",
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -104,16 +99,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     checked_auth(AUTH | {"client_secret": canary("client"), "cookie_secret": canary("cookie") * 3})
     names = (*VARIABLES, "gateway", "collector", "address", "mail", "database", "client")
     return [*(canary(name) for name in names), canary("cookie") * 3]
-
-
-@pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """The spans that would be sent."""
-    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracer = provider.get_tracer(telemetry.SCOPE)
-    monkeypatch.setattr(telemetry, "_tracer", lambda: tracer)
-    return exporter
 
 
 @pytest.fixture
@@ -203,7 +188,6 @@ def pages() -> dict[str, str]:
 def test_no_secret_is_stored_logged_shown_or_sent(
     sqlite_store: Store,
     known: list[str],
-    spans: InMemorySpanExporter,
     log: io.StringIO,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -262,7 +246,6 @@ def test_no_secret_is_stored_logged_shown_or_sent(
     outside |= pages()
     captured = capsys.readouterr()
     outside |= {"stdout": captured.out, "stderr": captured.err, "log": log.getvalue()}
-    outside["telemetry"] = " ".join(span.to_json() for span in spans.get_finished_spans())
     for path in (*folder.rglob("*"), *Path(database).parent.glob(f"{Path(database).name}*")):
         if path.is_file():
             outside[path.name] = path.read_bytes().decode(errors="replace")
@@ -274,7 +257,7 @@ def test_no_secret_is_stored_logged_shown_or_sent(
         if any(map(text.__contains__, traces_of(secret)))
     }
     assert not leaks
-    assert all("***" in outside[name] for name in ("judgments.jsonl", "log", "alert", "telemetry", "push to phoenix"))
+    assert all("***" in outside[name] for name in ("judgments.jsonl", "log", "alert", "push to phoenix"))
     assert "How long?" in outside["page item"]
 
 

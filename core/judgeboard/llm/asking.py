@@ -1,18 +1,15 @@
-"""Asks a model for a reply of a given form, with at most one repair request. Each call can be a span of a trace."""
+"""Asks a model for a reply of a given form, with at most one repair request."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.llm.chat import ChatRequest, Message, NoReply, Reply, TokenChance, text_of
+from judgeboard.llm.chat import ChatRequest, Message, NoReply, Reply, TokenChance
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.text import EXPECTED, shortened
-from judgeboard.traces import telemetry
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
 """The list to which each request is added as sent, to show it later; None if requests are not needed."""
@@ -103,7 +100,7 @@ async def ask(
         unsent.append(UnsentRequest(endpoint, request))
         return Replied(None, StepRecord(Status.ERROR, cost_micro=0, error="not sent"))
     _keep(request)
-    replied = _heard(await traced_call(endpoint, request), request, parse, whole=repair is None)
+    replied = _heard(await endpoint.chat.complete(request), request, parse, whole=repair is None)
     first = replied.record
     repairable = first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated"
     if repair is not None and repairable and len(first.raw or "") <= LONGEST_REPAIRED:
@@ -111,7 +108,7 @@ async def ask(
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
         _keep(again)
-        replied = _heard(await traced_call(endpoint, again), again, parse, whole=False)
+        replied = _heard(await endpoint.chat.complete(again), again, parse, whole=False)
         second = replied.record
         if second.status is Status.ERROR:
             failed = f"{first.error}; the repair request failed: {second.error}"
@@ -208,67 +205,3 @@ def _spoken(text: str) -> Reading[str]:
     if not text.strip():
         raise UnusableReply("the answer is empty")
     return Reading(text)
-
-
-_SAMPLING = ("temperature", "top_p", "seed")
-
-
-async def traced_call(endpoint: ModelEndpoint, request: ChatRequest) -> Reply | NoReply:
-    """Ask a model, and trace the call if it leaves the process and traces are sent."""
-    if endpoint.provider is None:
-        return await endpoint.chat.complete(request)
-    with telemetry.span(f"chat {endpoint.model}", _asked(endpoint, request), kind="CLIENT") as span:
-        reply = await endpoint.chat.complete(request)
-        if isinstance(reply, NoReply):
-            span.fail(reply.attempts[-1].status if reply.attempts else "no_reply")
-        span.add(_replied(reply))
-        if telemetry.sends_content():
-            span.add(_content(request.messages, reply))
-    return reply
-
-
-def _asked(endpoint: ModelEndpoint, request: ChatRequest) -> dict[str, Any]:
-    address = urlsplit(f"//{endpoint.host or ''}")
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": endpoint.provider,
-        "gen_ai.request.model": endpoint.model,
-        "gen_ai.request.max_tokens": request.max_output,
-        "gen_ai.output.type": "text" if request.schema is None else "json",
-        "server.address": address.hostname,
-        "server.port": address.port,
-        "judgeboard.subject": request.subject or None,
-        "judgeboard.repair": request.repair,
-    } | {f"gen_ai.request.{name}": request.parameters.get(name) for name in _SAMPLING}
-
-
-def _replied(reply: Reply | NoReply) -> dict[str, Any]:
-    attributes: dict[str, Any] = {"judgeboard.calls": len(reply.attempts)}
-    if isinstance(reply, Reply):
-        attributes |= {
-            "gen_ai.response.model": reply.model,
-            "gen_ai.response.finish_reasons": None if reply.finish_reason is None else [reply.finish_reason],
-            "gen_ai.usage.input_tokens": reply.prompt_tokens,
-            "gen_ai.usage.output_tokens": reply.completion_tokens,
-        }
-    return attributes
-
-
-def _content(messages: Sequence[Message], reply: Reply | NoReply) -> dict[str, str]:
-    instructions = [_part(message) for message in messages if message["role"] == "system"]
-    asked = [
-        {"role": message["role"], "parts": [_part(message)]} for message in messages if message["role"] != "system"
-    ]
-    content: dict[str, Any] = {"gen_ai.input.messages": asked}
-    if instructions:
-        content["gen_ai.system_instructions"] = instructions
-    if isinstance(reply, Reply):
-        answer = {"type": "text", "content": reply.text or reply.refusal or ""}
-        content["gen_ai.output.messages"] = [
-            {"role": "assistant", "parts": [answer], "finish_reason": reply.finish_reason or "stop"}
-        ]
-    return {name: json.dumps(value, ensure_ascii=False) for name, value in content.items()}
-
-
-def _part(message: Mapping[str, Any]) -> dict[str, str]:
-    return {"type": "text", "content": text_of(message.get("content"))}

@@ -180,7 +180,6 @@ class HttpTransport:
                 is_local=is_local(headers, client, request.scope["scheme"]),
                 scope=endpoint.scope,
                 method=request.method,
-                server=request.scope.get("server"),
             ) as delivery:
                 reply = await self._reply(endpoint, request, delivery)
                 delivery.status = reply.status_code
@@ -220,7 +219,7 @@ class HttpTransport:
             lambda content: records_in_body(content, delivery.sender, kind), delivery
         )
         write = partial(records.kind.store, now=utc_now())
-        reply = reply_to(records, await self._receiver.stored(write, delivery, records.items))
+        reply = reply_to(records, await self._receiver.stored(write, records.items))
         return _json(reply, 400 if "message" in reply else 200)
 
     async def _take_of_sdk(self, read: Read, delivery: Delivery, request: Request) -> Reply:
@@ -237,7 +236,7 @@ class HttpTransport:
             add_feedback(connection, known, (), None, now)
             return sum(map(len, known.values()))
 
-        attached = sum(await self._receiver.stored(write, delivery, entries))
+        attached = sum(await self._receiver.stored(write, entries))
         return _json({"attached": attached, "waiting": len(entries) - attached})
 
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, nullcontext
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -45,7 +45,6 @@ from judgeboard.store.events import record_event
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.statements import batches
 from judgeboard.store.traces import NewSpan
-from judgeboard.traces import telemetry
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -53,6 +52,8 @@ _log = logging.getLogger("judgeboard.receiving")
 AT_ONCE = 2  # small requests that are decoded at a time, beside one large request
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
 
+# The scope of the spans that earlier releases of Judgeboard send about their own work.
+_OWN_SCOPE = "judgeboard.traces.telemetry"
 _TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
 
 # The statuses of errors whose text is for the sender.
@@ -71,15 +72,10 @@ Read = Callable[[bytes], tuple[Iterable[Span | LogRecord], T]]
 
 @dataclass(slots=True)
 class Delivery:
-    """A request that was let in. ``status`` is that of its answer, a status of HTTP, for the metrics.
+    """A request that was let in. ``status`` is that of its answer, a status of HTTP, for the metrics."""
 
-    ``server`` is the host and the port of the transport, for requests that may bring Judgeboard's own traces.
-    """
-
-    path: str
     sender: Sender
     body: Body
-    server: tuple[str, int | None] | None
     status: int = 200
 
 
@@ -176,7 +172,6 @@ class Receiver:
         is_local: bool,
         scope: str = INGEST,
         method: str = "POST",
-        server: tuple[str, int | None] | None = None,
     ) -> AsyncIterator[Delivery]:
         """Let in a request, and count it when it has its answer; its body is in memory until then.
 
@@ -191,7 +186,7 @@ class Receiver:
             if (use := self._door.use_of(sender)) is not None:
                 self._writer.submit(partial(record_event, kind=USED, actor=sender.actor, details=use))
             with closing(Body(most=sender.most_bytes, memory=self._memory)) as body:
-                delivery = Delivery(path, sender, body, server)
+                delivery = Delivery(sender, body)
                 yield delivery
         except Refused as refusal:
             clear_frames(refusal.__traceback__)
@@ -221,9 +216,9 @@ class Receiver:
         key, and TimeoutError if the database is locked for long.
         """
         spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
-        if spans:  # to trace a request of Judgeboard's own spans would never end
+        if spans:
             write = partial(store_records_of_traces, owner=delivery.sender.owner, now=utc_now())
-            await self.stored(write, delivery, sorted(spans, key=lambda span: span.trace_id))
+            await self.stored(write, sorted(spans, key=lambda span: span.trace_id))
             self._gatherer.wake()
         return reply
 
@@ -238,20 +233,12 @@ class Receiver:
             return small[0]
         return await loop.run_in_executor(self._decoding_large, lambda: decode(body.whole()))
 
-    async def stored(
-        self, write: Callable[[Connection, Sequence[Record]], T], delivery: Delivery, records: Sequence[Record]
-    ) -> list[T]:
-        """Store the records of a request in batches, and return the results.
-
-        They are traced, unless the traces come back to this server.
-        """
-        attributes = {"url.path": delivery.path, "judgeboard.ingest.records": len(records)}
-        is_traced = not telemetry.sends_to(delivery.server)
-        with telemetry.span("ingest", attributes) if is_traced else nullcontext():
-            writes = (
-                partial(lambda batch, connection: write(connection, batch), batch) for batch in batches(records, BATCH)
-            )
-            return [await self._writer.write(each) for each in writes]
+    async def stored(self, write: Callable[[Connection, Sequence[Record]], T], records: Sequence[Record]) -> list[T]:
+        """Store records in batches, and return the results."""
+        writes = (
+            partial(lambda batch, connection: write(connection, batch), batch) for batch in batches(records, BATCH)
+        )
+        return [await self._writer.write(each) for each in writes]
 
 
 def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:
@@ -266,7 +253,7 @@ def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan
             )
             for place, record in enumerate(records)
             # A judge's call is no answer of an assistant: judging rules would judge it, and so on without end.
-            if not (isinstance(record, Span) and record.scope == telemetry.SCOPE)
+            if not (isinstance(record, Span) and record.scope == _OWN_SCOPE)
         ]
     except (TypeError, RecursionError):
         raise BadInput(_TOO_DEEP) from None

@@ -215,12 +215,6 @@ class Begun:
     version: StoredVersion
     run: StoredRun
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """The attributes of its span."""
-        about = {"id": self.run.id, "kind": self.run.kind, "judge_version": self.version.title}
-        return {f"judgeboard.run.{name}": value for name, value in about.items()}
-
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
@@ -501,7 +495,6 @@ async def _ask_held(
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
         on_stop=options.get("on_stop"),
         on_cancel=patience.give_up,
-        about=begun.about,
     )
     state = RunState.INTERRUPTED
     why: str | None = "it ended unexpectedly"

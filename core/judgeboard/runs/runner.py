@@ -8,7 +8,7 @@ import functools
 import logging
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,7 +21,6 @@ from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.store import outages
-from judgeboard.traces import telemetry
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the line of steps is
 # full, the commit takes the rest.
@@ -102,7 +101,6 @@ class Runner(Generic[T, S]):
     ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives, until ``keep`` returns
     False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
     ends early, with the reason and the number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
-    ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
 
     No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function,
     returns what other processes have spent under the same limit; it is called before each task.
@@ -117,7 +115,6 @@ class Runner(Generic[T, S]):
     on_progress: Callable[[Tally], None] | None = None
     on_stop: Callable[[str, int], None] | None = None
     on_cancel: Callable[[], None] | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally, init=False)
     stored: int = field(default=0, init=False)  # of the steps in the tally
     stopped_because: str | None = field(default=None, init=False)
@@ -144,16 +141,6 @@ class Runner(Generic[T, S]):
 
     async def run(self) -> Tally:
         """Run until no task is left or the run is stopped (also by a 401, 403 or 404). All steps are stored then."""
-        with telemetry.span("run", self.about) as span:
-            try:
-                await self._run()
-            finally:
-                counts = {name: getattr(self.tally, name) for name in ("asked", "ok", "unparsable", "refused", "error")}
-                counts |= {"cost_micro": self.tally.cost_micro, "stopped": self.stopped_because is not None}
-                span.add({f"judgeboard.run.{name}": value for name, value in counts.items()})
-        return self.tally
-
-    async def _run(self) -> None:
         self._check_cost()
         writer = asyncio.create_task(self._store_as_it_comes())
         producer = asyncio.create_task(self._produce())
@@ -175,6 +162,7 @@ class Runner(Generic[T, S]):
             self._closing = True
             self._something_waits.set()
             await writer
+        return self.tally
 
     async def _produce(self) -> None:
         while self.stopped_because is None:

@@ -118,7 +118,6 @@ class Share:
                 max_cost_micro=None if opened.cost_left is None else opened.cost_left + before,
                 spent_elsewhere=spent_elsewhere,
                 on_stop=lambda _why, _in_flight: self._end_reading(),
-                about=opened.begun.about,
             )
             with shared_rate_limits(self._store):
                 await runner.run()

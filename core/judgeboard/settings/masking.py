@@ -70,7 +70,7 @@ def without_secrets(text: str) -> str:
     """Return a text with every known secret replaced by ``***``. Secrets of fewer than 12 characters are kept.
 
     This is applied once where a text comes from an endpoint or a tool's error, so what is stored of it has no secret.
-    It is applied once where a text leaves the process: log, terminal, error on a page, telemetry span, alert. Imported
+    It is applied once where a text leaves the process: log, terminal, error on a page, alert. Imported
     texts are evidence: they are stored and exported as they are, even if they contain the same characters.
 
     The forms of a secret in JSON, in URLs and in base64 (also inside of ``Basic user:key``) are masked as well.

@@ -1,1 +1,1 @@
-"""Traces of assistants, from OpenTelemetry requests to responses, and traces of Judgeboard itself (`telemetry`)."""
+"""Traces of assistants, from OpenTelemetry requests to responses."""
