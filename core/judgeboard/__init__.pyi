@@ -6,12 +6,9 @@ from .client.observing import observe as observe
 from .client.sending import (
     Client as Client,
     feedback as feedback,
-    feedback_async as feedback_async,
     flush as flush,
     record as record,
-    record_async as record_async,
     record_judgment as record_judgment,
-    record_judgment_async as record_judgment_async,
 )
 from .domain import Action as Action
 from .domain import (

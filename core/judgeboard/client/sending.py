@@ -11,7 +11,6 @@ thread sends batches. An application never waits for the server and never fails 
 ``judgeboard`` says what was not sent, how much and why.
 """
 
-import asyncio
 import atexit
 import json
 import logging
@@ -20,16 +19,14 @@ import re
 import threading
 import time
 import uuid
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from judgeboard.domain import Label, Status
-from judgeboard.errors import NotSent
 from judgeboard.settings.masking import register_secret, without_secrets
 
 if TYPE_CHECKING:
@@ -48,17 +45,16 @@ _HALF = re.compile("[\ud800-\udfff]")  # what is left of an emoji in a text that
 _WARNING_EVERY_S = 10.0  # a server that is away for an hour must not fill the log of the application
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
-    """A serialised object; ``stored`` ends when the server has it, for a caller who waits."""
+    """A serialised object, or nothing of one that cannot be serialised."""
 
     path: str
     body: bytes = b""
-    stored: "Future[None]" = field(default_factory=Future)
 
 
-_Refused = list[tuple[str, list[_Entry]]]
-"""Entries that the server does not take, by reason."""
+_Refused = list[tuple[str, int]]
+"""How many entries the server does not take, by reason."""
 
 
 @dataclass(eq=False)
@@ -103,33 +99,31 @@ class Client:
         self._warned: dict[str, float] = {}
         self._unreported: Counter[str] = Counter()
 
-    def send(self, path: str, body: dict[str, Any]) -> "Future[None]":
-        """Queue an object for a path of the server; the future ends when the server has it, or with `NotSent`."""
+    def send(self, path: str, body: dict[str, Any]) -> None:
+        """Queue an object for a path of the server."""
         if self._process != os.getpid():
             self._begin()  # a forked process inherits the queue without its thread, and perhaps a locked lock
         if self.source is not None:
             body.setdefault("source", self.source)
-        entry = _Entry(path)
         try:
             # Serialised here, because the caller may change a list afterwards.
             # An object as JSON, which has neither NaN nor infinity, nor half an emoji.
             text = json.dumps(body, ensure_ascii=False, default=_plain)
             if "NaN" in text or "Infinity" in text:
                 text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
-            entry.body = _HALF.sub("\ufffd", text).encode()
         except Exception as error:  # noqa: BLE001 - whatever is in the metadata of an application
-            self._drop([entry], f"it cannot be written as JSON ({type(error).__name__})")
-            return entry.stored
+            self._drop(1, f"it cannot be written as JSON ({type(error).__name__})")
+            return
+        entry = _Entry(path, _HALF.sub("\ufffd", text).encode())
         with self._changed:
             if len(self._waiting) >= self.max_entries or self._bytes + len(entry.body) > self.max_bytes:
-                self._drop([entry], f"the queue is full ({self.max_entries:,} entries or {self.max_bytes:,} bytes)")
-                return entry.stored
+                self._drop(1, f"the queue is full ({self.max_entries:,} entries or {self.max_bytes:,} bytes)")
+                return
             self._waiting.append(entry)
             self._bytes += len(entry.body)
             if self._thread is None:
                 self._start()
             self._changed.notify_all()
-        return entry.stored
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._run, name="judgeboard-client", daemon=True)
@@ -169,15 +163,12 @@ class Client:
         LOG.warning(message, *values)
         return True
 
-    def _drop(self, entries: Sequence[_Entry], reason: str) -> None:
+    def _drop(self, entries: int, reason: str) -> None:
         with self._changed:
-            self.dropped[reason] += len(entries)
-            self._unreported[reason] += len(entries)
+            self.dropped[reason] += entries
+            self._unreported[reason] += entries
             if self._warn(reason, _NOT_SENT, self.url, self._unreported[reason], reason):
                 del self._unreported[reason]
-        for entry in entries:
-            if not entry.stored.done():
-                entry.stored.set_exception(NotSent(f"{self.url}: {reason}"))
 
     def _run(self) -> None:
         import httpx  # the first batch pays for it, not every import of judgeboard
@@ -189,20 +180,20 @@ class Client:
             http = httpx.Client(base_url=self.url, headers=headers, timeout=self.timeout_s)
         except Exception:  # noqa: BLE001 - a wrong address or key: nothing can be sent
             while True:
-                self._drop(self._next_batch(), _UNUSABLE)
+                self._drop(len(self._next_batch()), _UNUSABLE)
                 self._end_batch()
         with http:
             while True:
                 batch = self._next_batch()
                 try:
-                    # Send a batch, and drop what the server refuses of it.
-                    refused = defaultdict[str, list[_Entry]](list)
+                    # Dropped together, so that one warning has the number of each reason.
+                    refused = Counter[str]()
                     for reason, entries in self._refused(http, batch):
                         refused[reason] += entries
                     for reason, entries in refused.items():
                         self._drop(entries, reason)
                 except Exception as error:  # noqa: BLE001 - the thread must go on, whatever is wrong with one batch
-                    self._drop(batch, without_secrets(f"{type(error).__name__}: {error}"))
+                    self._drop(len(batch), without_secrets(f"{type(error).__name__}: {error}"))
                 self._end_batch()
 
     def _end_batch(self) -> None:
@@ -240,18 +231,6 @@ class Client:
             self._in_flight = len(batch)
             return batch
 
-    def _acknowledge(self, batch: list[_Entry], reply: "httpx.Response") -> _Refused:
-        """End the waiting for the entries that the server stored; return those that it lists as refused, from 1."""
-        try:
-            problems = reply.json().get("problems") or ()
-            refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems}
-        except (AttributeError, KeyError, TypeError, ValueError):
-            return [("the answer is not that of a Judgeboard server", batch)]
-        for row, entry in enumerate(batch, start=1):
-            if row not in refused and not entry.stored.done():  # the caller may have stopped waiting
-                entry.stored.set_result(None)
-        return [(refused[row], [entry]) for row, entry in enumerate(batch, start=1) if row in refused]
-
     def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
         """Send a batch until the server has it or refuses it, of a refused batch each half; return what is refused."""
         import httpx  # `_run` has loaded it already
@@ -262,16 +241,16 @@ class Client:
             try:
                 reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
             except (httpx.LocalProtocolError, httpx.UnsupportedProtocol):  # the text of the first one has the key
-                return [(_UNUSABLE, batch)]
+                return [(_UNUSABLE, len(batch))]
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
                 if reply.is_success or _lists_problems(reply):
-                    return self._acknowledge(batch, reply)
+                    return _refused_rows(reply, len(batch))
                 reason, asked = _refusal(reply), _seconds(reply.headers.get("retry-after"))
                 if reply.status_code not in _RETRIED or (reply.status_code == _FAULT and tries >= _TRIES_OF_FAULT):
                     if reply.status_code not in _DIVIDED or len(batch) == 1:
-                        return [(reason, batch)]
+                        return [(reason, len(batch))]
                     half = len(batch) // 2
                     return [*self._refused(http, batch[:half]), *self._refused(http, batch[half:])]
             left = len(self._waiting) + len(batch)
@@ -339,21 +318,11 @@ def record(query: str, answer: str, passages: Iterable[Any] | None = None, **fie
         fields: ``external_id`` (default: a new id), ``source``, ``query_type``, ``generator_model``,
             ``generator_cost``, ``messages``, ``reference``, ``asked_at`` (default: now), ``metadata``, ``client``.
     """
-    body, client = _response(query, answer, passages, fields)
+    known, client = _known(fields, ResponseFields)
+    body = {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)} | known | {"query": query, "answer": answer}
+    if passages is not None:
+        body["context"] = [plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
     client.send(_RESPONSES, body)
-    return str(body["external_id"])
-
-
-async def record_async(
-    query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]
-) -> str:
-    """Record an answer (see `record`), and return its id when the server has stored it.
-
-    Raises:
-        NotSent: The server refused the answer, did not reply in time, or the queue is full.
-    """
-    body, client = _response(query, answer, passages, fields)
-    await _stored(client, client.send(_RESPONSES, body))
     return str(body["external_id"])
 
 
@@ -365,18 +334,11 @@ def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -
         fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``, ``span_id``, ``source``,
             ``user``, ``at`` (default: now), ``client``.
     """
-    body, client = _feedback(response_id, fields)
-    client.send(_FEEDBACK, body)
-
-
-async def feedback_async(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -> None:
-    """Record the feedback of a user (see `feedback`), and return when the server has stored it.
-
-    Raises:
-        NotSent: The server refused the feedback, did not reply in time, or the queue is full.
-    """
-    body, client = _feedback(response_id, fields)
-    await _stored(client, client.send(_FEEDBACK, body))
+    known, client = _known(fields, FeedbackFields)
+    if isinstance(known.get("thumbs"), bool):
+        known["thumbs"] = "up" if known["thumbs"] else "down"
+    of_answer = {} if response_id is None else {"response_id": response_id}
+    client.send(_FEEDBACK, {"at": datetime.now(UTC)} | known | of_answer)
 
 
 def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
@@ -394,27 +356,8 @@ def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentField
             ``error``. ``judge_version`` (any text) and ``judge_model`` name the version; ``reasoning``, ``claims``,
             ``raw``, ``source``, ``client``.
     """
-    body, client = _judgment(response_id, judge, fields)
-    client.send(_JUDGMENTS, body)
-
-
-async def record_judgment_async(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
-    """Record the verdict of your own judge (see `record_judgment`), and return when the server has stored it.
-
-    Raises:
-        NotSent: The server refused the verdict, for example because it has no such answer, or did not reply in time.
-    """
-    body, client = _judgment(response_id, judge, fields)
-    await _stored(client, client.send(_JUDGMENTS, body))
-
-
-async def _stored(client: Client, stored: "Future[None]") -> None:
-    """Wait until the server has an object, at most as long as its batch and one request may take."""
-    limit_s = client.delay_s + client.timeout_s
-    try:
-        await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(stored)), limit_s)
-    except TimeoutError:
-        raise NotSent(f"{client.url}: no reply within {limit_s:g} s; it is sent in the background") from None
+    known, client = _known(fields, JudgmentFields)
+    client.send(_JUDGMENTS, known | {"external_id": response_id, "judge": judge})
 
 
 def flush(timeout_s: float | None = None) -> bool:
@@ -429,29 +372,6 @@ def flush(timeout_s: float | None = None) -> bool:
 def default_client() -> Client:
     """Return the client of this process, with the address and the key of the environment."""
     return Client()
-
-
-def _response(
-    query: str, answer: str, passages: Iterable[Any] | None, fields: ResponseFields
-) -> tuple[dict[str, Any], Client]:
-    known, client = _known(fields, ResponseFields)
-    body = {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)} | known | {"query": query, "answer": answer}
-    if passages is not None:
-        body["context"] = [plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)]
-    return body, client
-
-
-def _feedback(response_id: str | None, fields: FeedbackFields) -> tuple[dict[str, Any], Client]:
-    known, client = _known(fields, FeedbackFields)
-    if isinstance(known.get("thumbs"), bool):
-        known["thumbs"] = "up" if known["thumbs"] else "down"
-    body = {"at": datetime.now(UTC)} | known
-    return body if response_id is None else body | {"response_id": response_id}, client
-
-
-def _judgment(response_id: str, judge: str, fields: JudgmentFields) -> tuple[dict[str, Any], Client]:
-    known, client = _known(fields, JudgmentFields)
-    return known | {"external_id": response_id, "judge": judge}, client
 
 
 def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Client]:
@@ -485,6 +405,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
     return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's numbers and arrays
+
+
+def _refused_rows(reply: "httpx.Response", entries: int) -> _Refused:
+    """Return the entries that a reply lists as refused; all of them, if it is no reply of Judgeboard."""
+    try:
+        problems = reply.json().get("problems") or ()
+        refused = {problem["row"]: f"{problem['field']}: {problem['reason']}" for problem in problems}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return [("the answer is not that of a Judgeboard server", entries)]
+    return [(reason, 1) for reason in refused.values()]
 
 
 def _lists_problems(reply: "httpx.Response") -> bool:
