@@ -46,7 +46,7 @@ def destination_of(text: str) -> Destination:
 def check_settings(destination: str) -> None:
     """Raise BadInput if this process could not send to a destination, MissingSetting if a variable is not set.
 
-    The variable of a webhook is not checked: the rule names it, so nobody forgets it.
+    The variable of a webhook is not checked: the rule names it, and it may be set for the worker alone.
     """
     kind = destination_of(destination).kind
     if kind == "email":

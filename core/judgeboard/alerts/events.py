@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
+from judgeboard.alerts.conditions import CONDITIONS, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
 from judgeboard.domain import Action, AlertCondition, MessageKind, RuleState
@@ -132,23 +132,19 @@ def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
         met = list(CONDITIONS[rule.condition].met(connection, rule, now))
         events = unclosed_events(connection, rule.id)
     if met or events:
+        subjects = {each.subject for each in met}
         with store.writing() as connection:
-            _store(connection, rule, met, now)
-
-
-def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetime) -> None:
-    for each in met:
-        store_event(connection, rule.id, each.subject, {"sentence": each.sentence, "value": each.value}, now)
-    subjects = {each.subject for each in met}
-    for event in unclosed_events(connection, rule.id):
-        if is_resolved(event, subjects, now):
-            resolve_event(connection, event.id, now)
-    for event in unclosed_events(connection, rule.id):
-        kind = due_message(rule, event, now)
-        if kind is not None:
-            store_message(connection, event, kind, message_of(rule, kind, now, event), rule.destinations, now)
-        if event.resolved_at is not None and (kind is not None or not event.messages):
-            close_event(connection, event.id)
+            for each in met:
+                store_event(connection, rule.id, each.subject, {"sentence": each.sentence, "value": each.value}, now)
+            for event in unclosed_events(connection, rule.id):
+                if is_resolved(event, subjects, now):
+                    resolve_event(connection, event.id, now)
+            for event in unclosed_events(connection, rule.id):
+                kind = due_message(rule, event, now)
+                if kind is not None:
+                    store_message(connection, event, kind, message_of(rule, kind, now, event), rule.destinations, now)
+                if event.resolved_at is not None and (kind is not None or not event.messages):
+                    close_event(connection, event.id)
 
 
 def _due(connection: Connection) -> list[str] | None:

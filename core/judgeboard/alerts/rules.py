@@ -187,21 +187,6 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
         find_criterion(connection, rule.level.criterion, rule.level.judge)
 
 
-def _check_settings(rule: NewAlertRule) -> None:
-    """Raise BadInput if this process could not send the messages of a rule, MissingSetting if a variable is not set.
-
-    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_webhooks`.
-    """
-    for destination in rule.destinations:
-        try:
-            check_settings(destination)
-        except MissingSetting as missing:
-            message = f"to: {destination}: {missing}; set it here and for the worker"
-            raise MissingSetting(message, missing.examples) from None
-        except BadInput as unusable:
-            raise BadInput(f"to: {destination}: {unusable}") from None
-
-
 def unset_webhooks(destinations: Iterable[str]) -> Note | None:
     """Return which variables of webhooks are not set for this process; None if all are."""
     known = (destination_of(each) for each in destinations)
@@ -216,7 +201,14 @@ def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: dateti
     MissingSetting if no message could be sent.
     """
     rule = checked_rule(written)
-    _check_settings(rule)
+    for destination in rule.destinations:
+        try:
+            check_settings(destination)
+        except MissingSetting as missing:
+            message = f"to: {destination}: {missing}; set it here and for the worker"
+            raise MissingSetting(message, missing.examples) from None
+        except BadInput as unusable:
+            raise BadInput(f"to: {destination}: {unusable}") from None
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         _check_names(connection, rule)
         insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())

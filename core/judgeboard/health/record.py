@@ -216,32 +216,28 @@ def read_record(
     connection: Connection, version: StoredVersion, models: ModelTable, known: JudgeRecord | None = None
 ) -> JudgeRecord:
     """Return the stored data of a version; a record that is ``known`` has all that its judgments alone decide."""
+    if known is None:
+        counts = health.value_counts(connection, version.id)
+        written = health.judged_generators(connection, version.id)
+        known = JudgeRecord(
+            version=version,
+            models=models,
+            generators=written or health.compared_generators(connection, version.id),
+            levels={name: levels_of(name, of_name) for name, of_name in counts.items()},
+            scored=health.scored_lengths(connection, version.id),
+            pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
+            repeats=_repeats(connection, version),
+            feedback=health.scored_feedback(connection, version.id),
+            asked=health.asked_by_status(connection, version.id),
+            ties=health.count_ties(connection, version.id),
+            mended=health.count_mended(connection, version.id),
+            costs=health.cost_sums(connection, version.id),
+        )
     return replace(
-        known or _read_judgments(connection, version, models),
+        known,
         graded=_graded(connection, version),
         controls=health.control_rows(connection, version.id),
         logged=count_log(connection),
-    )
-
-
-def _read_judgments(connection: Connection, version: StoredVersion, models: ModelTable) -> JudgeRecord:
-    return JudgeRecord(
-        version=version,
-        models=models,
-        generators=health.judged_generators(connection, version.id)
-        or health.compared_generators(connection, version.id),
-        levels={name: levels_of(name, counts) for name, counts in health.value_counts(connection, version.id).items()},
-        scored=health.scored_lengths(connection, version.id),
-        graded={},
-        controls={},
-        pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
-        repeats=_repeats(connection, version),
-        feedback=health.scored_feedback(connection, version.id),
-        asked=health.asked_by_status(connection, version.id),
-        ties=health.count_ties(connection, version.id),
-        mended=health.count_mended(connection, version.id),
-        costs=health.cost_sums(connection, version.id),
-        logged=0,
     )
 
 

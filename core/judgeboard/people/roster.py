@@ -299,14 +299,11 @@ def _person(store: Store, name: str, new: bool, by: Actor | None) -> Reviewer:
                 return known
         people = [] if new else [line.person.name for line in list_people(connection) if line.role is not Role.NONE]
     if "@" in name and "cli" not in origins:
-        raise NotFound(_unknown(name))
+        command = f"judgeboard people add {shlex.quote(name)}"
+        raise NotFound(f"{name} is not a person here. An admin can add them: `{command}`")
     if not new:
         raise NotFound(f"nobody is named {name!r}; known: {some_of(people)}")
     return ensure_reviewer(store, origins[-1], name, by=by)
-
-
-def _unknown(address: str) -> str:
-    return f"{address} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(address)}`"
 
 
 def turn_away(store: Store) -> None:

@@ -173,16 +173,13 @@ class Metrics:
                 self._registry = CollectorRegistry(auto_describe=False)
                 ProcessCollector(registry=self._registry)
                 self._registry.register(self)
-            self._count()
+            began = time.monotonic()
+            if began >= self._fresh_until:
+                self._counted = list(samples(self._store(), utc_now()))
+                ended = time.monotonic()
+                self._fresh_until = ended + max(FRESH_SECONDS, (ended - began) / SHARE)
             encode, media_type = choose_encoder(accept)
             return encode(self._registry), media_type
-
-    def _count(self) -> None:
-        began = time.monotonic()
-        if began >= self._fresh_until:
-            self._counted = list(samples(self._store(), utc_now()))
-            ended = time.monotonic()
-            self._fresh_until = ended + max(FRESH_SECONDS, (ended - began) / SHARE)
 
     def collect(self) -> Iterator["Metric"]:
         """Yield the metrics; `prometheus_client` calls this."""

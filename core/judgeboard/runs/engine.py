@@ -114,7 +114,11 @@ class Engine:
         if self._queries is None:
             return []
         jobs = await self._queries.browse_queue(limit=_MOST, statuses=[QUEUED, PICKED, HELD])
-        return [QueuedEntry(job.id, job.status, _entry_of(job)) for job in jobs if _is_ours(job)]
+        return [
+            QueuedEntry(job.id, job.status, _entry_of(job))
+            for job in jobs
+            if (job.payload or b"").startswith(b'{"work"')
+        ]
 
     async def cancel(self, entries: Iterable[QueuedEntry], *, abandoned: bool = False) -> None:
         """Remove the entries that wait or are held, and tell those that run; these end when their calls have.
@@ -268,10 +272,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, SQLAlchemyError):
         return f"database error: {reason_of(error)}"
     return str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}; the worker's log says more"
-
-
-def _is_ours(job: Job) -> bool:
-    return job.payload is not None and job.payload.startswith(b'{"work"')
 
 
 def _entry_of(job: Job) -> Entry:

@@ -369,20 +369,15 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
             version, run = _begin(store, method, actor, confirmed=True)
         account = RunAccount()
         if run is not None:
-            await _show_estimate(Begun(store, version, run), method, **options)
-            account = await ask_run(Begun(store, version, run), method, **options)
+            begun, show = Begun(store, version, run), options.get("on_estimate")
+            if show is not None and (estimate := await _estimate_run(begun, method)) is not None:
+                show(estimate)
+            account = await ask_run(begun, method, **options)
     finally:
         await method.judge.aclose()
         if method.answering is not None:
             await method.answering.aclose()
     return method.summarise(RunOutcome(store, version, run, account, actor))
-
-
-async def _show_estimate(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> None:
-    on_estimate = options.get("on_estimate")
-    estimate = None if on_estimate is None else await _estimate_run(begun, method)
-    if on_estimate is not None and estimate is not None:
-        on_estimate(estimate)
 
 
 async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEstimate | None:
@@ -402,15 +397,7 @@ async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEsti
     if estimate is None or method.answering is not None or prompt is None or completion is None:
         return estimate
     cost = cost_by_history(most, requests[0].endpoint.price, prompt, completion)
-    return CallEstimate(
-        most,
-        cost,
-        None,
-        prompt + completion,
-        estimate.model,
-        priced=estimate.priced,
-        own_endpoint=estimate.own_endpoint,
-    )
+    return replace(estimate, cost_micro=cost, tokens=prompt + completion, at_most=False)
 
 
 def _begin(

@@ -651,20 +651,15 @@ def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSe
     for name, about in type(settings).model_fields.items():
         value = getattr(settings, name)
         if name in SECTIONS and value:
-            tables = ((title, shorten(_table_text(table), 100, placeholder=" …")) for title, table in value.items())
-            shown += [
-                ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title)) for title, text in tables
-            ]
+            for title, table in value.items():
+                text = ", ".join(f"{key}: {_text_of(entry)}" for key, entry in values_of(table).items())
+                text = shorten(text, 100, placeholder=" …")
+                shown.append(ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title)))
             continue
         text = _text_of(value) if about.repr else "*" * 8
         text = shorten(text, 100, placeholder=" …")
         shown.append(ShownSetting(name, None if value is None else text or None, settings.origin(name)))
     return shown
-
-
-def _table_text(table: Any) -> str:
-    """Return the values of a table in words: "needed: 2, blind_judge: true"."""
-    return ", ".join(f"{name}: {_text_of(value)}" for name, value in values_of(table).items())
 
 
 def _text_of(value: Any) -> str:

@@ -69,16 +69,11 @@ def with_linked(span: Span, links: Sequence[tuple[str, str]]) -> list[Span | Log
     if not links or span.attributes.get(_KIND, "EVALUATOR") != "EVALUATOR":
         return [span]
     starts = tuple(scope + several for scope in _OF_ANSWER for several, _ in _FORMS)
-    linked = {
-        name: value for name, value in span.attributes.items() if name in starts or name.startswith(_dotted(starts))
-    }
+    below = tuple(f"{start}." for start in starts)
+    linked = {name: value for name, value in span.attributes.items() if name in starts or name.startswith(below)}
     if not linked:
         return [span]
     own = {name: value for name, value in span.attributes.items() if name not in linked}
     (trace_id, span_id), *_ = links
     record = LogRecord(trace_id, span_id, LINKED, span.ended_ns, attributes=linked, resource=span.resource)
     return [replace(span, attributes=own), record]
-
-
-def _dotted(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{name}." for name in names)

@@ -260,14 +260,11 @@ def _value(value: AnyValue) -> Any:
     if kind == "kvlist_value":
         return _attributes(value.kvlist_value.values)
     if kind == "double_value":
-        return _finite(value.double_value)
+        number = value.double_value
+        return number if math.isfinite(number) else None  # JSON has no other numbers
     if kind == "bytes_value":
         return value.bytes_value.hex()
     return getattr(value, kind) if kind in {"int_value", "bool_value"} else None
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None  # JSON has no other numbers
 
 
 def _event_name(attributes: Mapping[str, Any]) -> str:

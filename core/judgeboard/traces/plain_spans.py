@@ -19,7 +19,7 @@ from judgeboard.traces.attributes import (
 )
 from judgeboard.traces.content import messages_in, question_of, text_of
 from judgeboard.traces.documents import passages_in
-from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Passage, Span
+from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Span
 
 _QUESTIONS = (
     *("question", "user_question", "user_query", "query", "user_input", "user_message", "input.value", "input"),
@@ -67,9 +67,12 @@ def read(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 
     metadata = parsed_object(span.attributes.get("metadata")) | under(span.attributes, "metadata.")
     session, user = session_and_user(metadata)
     question = next((text for value in _values(fields, _QUESTIONS) if (text := question_of(value))), None)
-    messages = _messages(fields)
+    conversations = (messages_in(value) for value in _values(fields, ("messages", *_QUESTIONS)))
+    messages = next((each for each in conversations if question_of(each)), ())
     question = question or question_of(messages)
-    passages = _passages(span.name, fields)
+    names = (*_PASSAGES, *_ANSWERS) if _RETRIEVAL.search(span.name) else _PASSAGES
+    retrieved = (passages_in(value) for value in _values(fields, names))
+    passages = next((each for each in retrieved if each is not None), None)
     retrieves = passages is not None and bool(_RETRIEVAL.search(span.name))
     answers = () if retrieves else _values(fields, _ANSWERS)
     answer = next((text for value in answers if (text := text_of(value))), None)
@@ -119,23 +122,12 @@ def may_add(span: Span, part: Part) -> bool:
     return False
 
 
-def _passages(name: str, fields: Mapping[str, Any]) -> tuple[Passage, ...] | None:
-    names = (*_PASSAGES, *_ANSWERS) if _RETRIEVAL.search(name) else _PASSAGES
-    read = (passages_in(value) for value in _values(fields, names))
-    return next((passages for passages in read if passages is not None), None)
-
-
 def _operation(span: Span, question: str | None, answer: str | None, *, retrieves: bool) -> Operation:
     if retrieves:
         return Operation.RETRIEVAL
     if _TOOL.search(span.name):
         return Operation.TOOL
     return Operation.APP if question or answer else Operation.OTHER
-
-
-def _messages(fields: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    read = (messages_in(value) for value in _values(fields, ("messages", *_QUESTIONS)))
-    return next((messages for messages in read if question_of(messages)), ())
 
 
 def _by_name(fields: Mapping[str, Any]) -> dict[str, Any]:

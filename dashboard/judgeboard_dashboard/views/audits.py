@@ -76,7 +76,14 @@ def audits() -> None:
         if not done:
             empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,), example=EXAMPLE)
             return
-        audit, as_table = _filters(done)
+        with st.container(key="filters_audits", horizontal=True, vertical_alignment="bottom", gap="small"):
+            of_judge: dict[str, dict[str, DoneAudit]] = {}
+            for each in done:
+                of_judge.setdefault(each.audited.title, {}).setdefault(each.supreme.title, each)
+            of_this = choose("Audited judge", of_judge, key="audited", width=240)
+            audit = choose("Supreme judge", of_this, key="supreme", width=240)
+            st.space("stretch")
+            as_table = table_switch()
         report = audit_report(connection, *audit, reviewed_only=True)
         sentence(report.sentence)
         caption(*audit_caveats(connection, audit, report))
@@ -95,18 +102,6 @@ def audits() -> None:
         texts = judged_texts(connection, audit.audited.id, [answer.response_id for answer in answers[:MOST]])
         listed = [(answer, texts.get(answer.response_id)) for answer in answers[:MOST]]
     _list(chosen, listed, total=len(answers))
-
-
-def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
-    with st.container(key="filters_audits", horizontal=True, vertical_alignment="bottom", gap="small"):
-        of_judge: dict[str, dict[str, DoneAudit]] = {}
-        for each in done:
-            of_judge.setdefault(each.audited.title, {}).setdefault(each.supreme.title, each)
-        of_this = choose("Audited judge", of_judge, key="audited", width=240)
-        audit = choose("Supreme judge", of_this, key="supreme", width=240)
-        st.space("stretch")
-        as_table = table_switch()
-    return audit, as_table
 
 
 def audit_chart(report: AuditReport) -> Any:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from judgeboard.measure.notes import paragraph
-from judgeboard.reports.costs import CostLine, Costs, costs, costs_notes, costs_table
+from judgeboard.reports.costs import costs, costs_notes, costs_table
 from judgeboard.store.clock import utc_now
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -36,15 +36,11 @@ def cost() -> None:
         caption(known if chosen.unpriced else "These calls cost nothing.")
         return
     heading("Cost per week" if chosen is lines[0] else f"Cost per week: {chosen.purpose}, {chosen.judge}")
-    _chart(shown, chosen)
-    caption("A week begins on Monday, UTC. All calls of a run count in the week in which the run started.")
-
-
-def _chart(shown: Costs, line: CostLine) -> None:
     from judgeboard_dashboard.widgets.charts import framed  # slow to import
     from judgeboard_dashboard.widgets.charts.trend import week_chart
 
-    st.altair_chart(framed(week_chart(shown.weeks, line.by_week), TALL), theme=None)
+    st.altair_chart(framed(week_chart(shown.weeks, chosen.by_week), TALL), theme=None)
+    caption("A week begins on Monday, UTC. All calls of a run count in the week in which the run started.")
 
 
 with page():

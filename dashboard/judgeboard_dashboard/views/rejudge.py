@@ -103,7 +103,12 @@ def _outcome(address: RejudgeAddress) -> None:
             else:
                 _comparison(job.run_id, job.version_id, job.ok)
     elif address.run is not None:
-        _run(address.run)
+        with reading() as connection:
+            run = get_run(connection, address.run)
+            usable = run_counts(connection, [run.id])[run.id].ok
+        show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
+        if run.version_id is not None:
+            _comparison(run.id, run.version_id, usable)
     elif not jobs and not before_import(PAGE):
         empty(
             "No jobs yet.",
@@ -125,15 +130,6 @@ def _shown_job(address: RejudgeAddress) -> JobProgress | None:
     if address.run is not None:
         return None
     return next(iter(open_jobs(store())), None)
-
-
-def _run(run_id: int) -> None:
-    with reading() as connection:
-        run = get_run(connection, run_id)
-        usable = run_counts(connection, [run_id])[run_id].ok
-    show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
-    if run.version_id is not None:
-        _comparison(run.id, run.version_id, usable)
 
 
 def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:

@@ -131,7 +131,10 @@ def responses() -> None:
         order = order_of(connection, filters.where, filters.sort)
         values = metadata_of(connection, [line.response_id for line in answers.lines], columns)
     if cell is not None:
-        _cell_chip(cell, filters)
+        rest = {name: values for name, values in filters.query.items() if name not in cell.query}
+        with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
+            label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
+            chip(label, st.query_params.from_dict, rest, key="responses_cell")
     write_address("responses", filters.query)
     if not answers.total:
         if filters.where == RowFilter():
@@ -181,13 +184,6 @@ def _filters(chosen: Chosen, cell: Drilled | None, titles: dict[int, str], colum
     where = where if cell is None else replace(where, response_ids=cell.response_ids)
     query = {**chosen.query, **(cell.query if cell else {}), **({SHOWN: list(columns)} if columns else {})}
     return Filters(where, chosen.sort, ", ".join(words), query, columns)
-
-
-def _cell_chip(cell: Drilled, filters: Filters) -> None:
-    rest = {name: values for name, values in filters.query.items() if name not in cell.query}
-    with st.container(key="chips_cell", horizontal=True, gap="xsmall"):
-        label = f"{as_label(cell.words)}: {count(len(cell.response_ids), 'answer')}"
-        chip(label, st.query_params.from_dict, rest, key="responses_cell")
 
 
 def _table(

@@ -35,7 +35,13 @@ def schemas() -> None:
     caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
     open_button("Failure modes of answers", Rows("failure_modes", {}), key="schemas_modes", type="tertiary")
     if stored is not None:
-        _agreement(stored)
+        heading("Agreement")
+        with reading() as connection:
+            results = field_agreement(connection, stored.schema.name)
+        show_rows(fields_table(results), key="schema_agreement", most=12)
+        caption(f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:")
+        command = f"judgeboard judge --judge rubric --schema {shlex.quote(stored.schema.name)} --model MODEL"
+        st.code(command, language=None, wrap_lines=True)
 
 
 @st.fragment
@@ -46,16 +52,6 @@ def _editor(stored: StoredSchema | None) -> None:
 def _saved(stored: StoredSchema) -> None:
     confirm("schemas", f"Saved: {stored.title}. New queues can use it.")
     st.session_state[_SAVED] = stored.title
-
-
-def _agreement(stored: StoredSchema) -> None:
-    heading("Agreement")
-    with reading() as connection:
-        results = field_agreement(connection, stored.schema.name)
-    show_rows(fields_table(results), key="schema_agreement", most=12)
-    caption(f"Reviews of all versions of {stored.schema.name}. A judge can fill in the same fields:")
-    command = f"judgeboard judge --judge rubric --schema {shlex.quote(stored.schema.name)} --model MODEL"
-    st.code(command, language=None, wrap_lines=True)
 
 
 with page(answers=False):

@@ -119,7 +119,9 @@ def suites() -> None:
     with left:
         _trend(filters)
     with right:
-        _dimensions(result)
+        heading("By dimension")
+        dimensions = Table.of(result.dimensions.items(), DIMENSION_COLUMNS)
+        table(dimensions, key="suite_dimensions", under=("Mean score (1 to 5) over the cases with a score.",))
     _failures(result)
     _unmeasured(result)
     _comparison(filters, result)
@@ -214,15 +216,6 @@ def runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
         .encode(y=y, text=alt.Text("text:N"))
         .transform_filter("datum.text != ''"),
         click_points(base, blue, y=y),
-    )
-
-
-def _dimensions(result: SuiteResult) -> None:
-    heading("By dimension")
-    table(
-        Table.of(result.dimensions.items(), DIMENSION_COLUMNS),
-        key="suite_dimensions",
-        under=("Mean score (1 to 5) over the cases with a score.",),
     )
 
 
