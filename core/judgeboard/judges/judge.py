@@ -97,6 +97,14 @@ class Asking:
             raise BadInput(f"--dialogue must be last or whole, not {self.dialogue!r}")
 
 
+class ModelArguments(TypedDict, total=False):
+    """The arguments of `ModelJudge` that subclasses hand on."""
+
+    name: str | None
+    max_output: int
+    asking: Asking | None
+
+
 class ModelJudge:
     """A judge that asks one chat model. After an unusable reply it sends one repair request."""
 
@@ -247,13 +255,10 @@ class JudgeKeywords(ModelKeywords, total=False):
     rating_word: str | None
 
 
-class OfEveryModel(TypedDict):
+class OfEveryModel(ModelArguments):
     """The arguments that every judge that asks a chat model has."""
 
     endpoint: ModelEndpoint
-    name: str | None
-    max_output: int
-    asking: Asking
 
 
 @dataclass(frozen=True, slots=True)

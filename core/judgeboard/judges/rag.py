@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Unpack
 
 from pydantic import ConfigDict
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import read_yaml, unless_null
 from judgeboard.judges.expected_scores import expected_scores
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, JudgeOptions, ModelArguments, ModelJudge
 from judgeboard.judges.prompt import (
     Dialogue,
     Example,
@@ -86,19 +86,17 @@ class RagJudge(ModelJudge):
         self,
         endpoint: ModelEndpoint,
         *,
-        name: str | None = None,
         domain: str = DEFAULT_DOMAIN,
-        max_output: int = DEFAULT_MAX_OUTPUT,
         claims: bool = False,
         examples: tuple[Example, ...] = (),
         logprobs: bool = False,
-        asking: Asking | None = None,
+        **model: Unpack[ModelArguments],
     ) -> None:
         """Make a judge of a chat model; options are as in `JudgeOptions`."""
         params = {"domain": domain, "claims": claims, **example_params(examples)}
         if logprobs:
             params["logprobs"] = True
-        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params=params)
+        super().__init__(endpoint, params=params, **model)
         self._claims = claims
         self._logprobs = logprobs
         self._messages = partial(

@@ -3,10 +3,11 @@
 import json
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Unpack
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
+from judgeboard.judges.judge import JudgeOptions, ModelArguments, ModelJudge
 from judgeboard.judges.prompt import Prompt, added_sections, chat, fill, item_task, load_prompt
 from judgeboard.judges.replies import NOTE, QUALITY, Form, number_field
 from judgeboard.llm.asking import Reading, Replied
@@ -68,13 +69,7 @@ class RatingJudge(ModelJudge):
     scale = "quality 1-4"
 
     def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        *,
-        name: str | None = None,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        asking: Asking | None = None,
-        rating_word: str | None = None,
+        self, endpoint: ModelEndpoint, *, rating_word: str | None = None, **model: Unpack[ModelArguments]
     ) -> None:
         """Make a judge of a chat model. With a ``rating_word``, it asks for free text that ends in "WORD: 3"."""
         if rating_word is not None and (
@@ -83,7 +78,7 @@ class RatingJudge(ModelJudge):
             raise BadInput(f"--rating-word must have 1 to 60 printable characters, not {rating_word!r}")
         self.rating_word = rating_word
         params = {} if rating_word is None else {"rating_word": rating_word}
-        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params=params)
+        super().__init__(endpoint, params=params, **model)
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Unpack
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, Judge, ModelJudge
+from judgeboard.judges.judge import Judge, ModelArguments, ModelJudge
 from judgeboard.judges.prompt import marking_messages
 from judgeboard.judges.replies import mark_form
 from judgeboard.llm.asking import Replied
@@ -26,15 +27,8 @@ class SupremeJudge(ModelJudge):
     kind = AUDIT
     scale = "of a verdict: correct 1, incorrect 0"
 
-    def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        *,
-        name: str | None = None,
-        max_output: int = DEFAULT_MAX_OUTPUT,
-        asking: Asking | None = None,
-    ) -> None:
-        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params={"approach": 1})
+    def __init__(self, endpoint: ModelEndpoint, **model: Unpack[ModelArguments]) -> None:
+        super().__init__(endpoint, params={"approach": 1}, **model)
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
