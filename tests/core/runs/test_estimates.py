@@ -107,7 +107,7 @@ def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_e
         assert float(most[3]) >= float(cost[1]) == 10 * (100 * 10 + 20 * 20) / 1e6
         assert run([*judge, "--prices", prices]) == 0
         shown = capsys.readouterr()
-        assert all(part in shown.err for part in ("20 calls", "scripted", "$ 0.028", "120 tokens"))
+        assert all(part in shown.err for part in ("20 calls", "scripted", "$ 0.028"))
         assert "cost $ 0.028" in shown.out
         assert run([*judge, "--rejudge", "all"]) == 0
         shown = capsys.readouterr()
