@@ -15,7 +15,6 @@ from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, complement
-from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, PairStatistics, statistics_of
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
@@ -169,7 +168,6 @@ def judge_statistics(
     human: Human = "gold",
     *,
     only: Collection[str] | None = None,
-    resamples: int = RESAMPLES,
 ) -> PairStatistics:
     """Return every statistic of a judge version compared with people, or ``only`` the named ones.
 
@@ -178,9 +176,7 @@ def judge_statistics(
     """
     scores = pairs.scores if pairs.scale.grade == "label" else None
     groups = grouping_of(pairs, unit, human)
-    return statistics_of(
-        Pairs(pairs.judge, pairs.people, pairs.scale, groups, scores=scores, resamples=resamples), only
-    )
+    return statistics_of(Pairs(pairs.judge, pairs.people, pairs.scale, groups, scores=scores), only)
 
 
 def order_statistics(comparisons: Comparisons | None) -> Statistics:

@@ -151,10 +151,9 @@ def far_from_others(estimates: Mapping[str, Estimate]) -> str | None:
     return max(gaps, key=lambda name: gaps[name]) if gaps else None
 
 
-def two_decimals(number: float, *, sign: bool = False) -> str:
-    """Return "4.13" for 4.125, rounded half up as in browsers (Python rounds to even). ``sign`` also writes a plus."""
-    rounded = half_up(number, 2)
-    return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
+def two_decimals(number: float) -> str:
+    """Return "4.13" for 4.125, rounded half up as in browsers (Python rounds to even)."""
+    return f"{half_up(number, 2):.2f}"
 
 
 def kappa_word(kappa: float) -> str:
@@ -201,39 +200,27 @@ def percent_interval(estimate: Estimate) -> str | None:
     return f"[{_whole_percent(estimate.low)}, {_whole_percent(estimate.high)}]"
 
 
-def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
-    """Return "[0.52, 0.61]", with ``sign`` "[-0.02, +0.13]", None without an interval."""
+def interval(estimate: Estimate) -> str | None:
+    """Return "[0.52, 0.61]", None without an interval."""
     if estimate.low is None or estimate.high is None:
         return None
-    return f"[{two_decimals(estimate.low, sign=sign)}, {two_decimals(estimate.high, sign=sign)}]"
+    return f"[{two_decimals(estimate.low)}, {two_decimals(estimate.high)}]"
 
 
-def percent_words(estimate: Estimate, *, beside: float | None = None) -> str:
-    """Return "79 % [77, 82]", "54 to 96 %" if only the interval is given, or the reason if there is nothing.
-
-    ``beside`` is a share that stands in the same sentence. If an end of the interval would be rounded to it, all three
-    numbers have as many decimals as show on which side of it the end is (at most 4).
-    """
+def percent_words(estimate: Estimate) -> str:
+    """Return "79 % [77, 82]", "54 to 96 %" if only the interval is given, or the reason if there is nothing."""
     if estimate.value is None and estimate.low is not None and estimate.high is not None:
         return f"{_whole_percent(estimate.low)} to {percent(estimate.high)}"
     if estimate.value is None:
         return estimate.reason or "unknown"
-    if beside is not None and estimate.low is not None and estimate.high is not None:
-        shares = estimate.value, estimate.low, estimate.high
-        for digits in range(5):
-            value, *ends = (f"{100 * share:.{digits}f}" for share in shares)
-            if f"{100 * beside:.{digits}f}" not in ends:
-                break
-        if digits:
-            return f"{value} % [{', '.join(ends)}]"
     return " ".join(filter(None, (percent(estimate.value), percent_interval(estimate))))
 
 
-def number_words(estimate: Estimate, *, sign: bool = False) -> str:
-    """Return "0.56 [0.52, 0.61]", with ``sign`` "+0.56 [+0.52, +0.61]", or the reason if there is no value."""
+def number_words(estimate: Estimate) -> str:
+    """Return "0.56 [0.52, 0.61]", or the reason if there is no value."""
     if estimate.value is None:
         return estimate.reason or "unknown"
-    return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
+    return " ".join(filter(None, (two_decimals(estimate.value), interval(estimate))))
 
 
 def p_words(p: float | None) -> str:

@@ -46,19 +46,17 @@ def patterns(cells: IntArray, n_cells: int, groups: Grouping) -> Patterns:
     return Patterns(counts, shared_by[order])
 
 
-def resampled_tables(
-    cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> FloatArray:
+def resampled_tables(cells: IntArray, n_cells: int, groups: Grouping, *, resamples: int = RESAMPLES) -> FloatArray:
     """Return counts by cell of bootstrap samples of whole groups, shape (resamples, n_cells), for rows in any order."""
-    return resampled(patterns(cells, n_cells, groups), resamples=resamples, seed=seed)
+    return resampled(patterns(cells, n_cells, groups), resamples=resamples)
 
 
-def resampled(of: Patterns, *, resamples: int = RESAMPLES, seed: int = SEED) -> FloatArray:
+def resampled(of: Patterns, *, resamples: int = RESAMPLES) -> FloatArray:
     """Return counts by cell of bootstrap samples of groups with these patterns, shape (resamples, n_cells)."""
     tables = np.zeros((resamples, of.counts.shape[1]))
     filled = np.flatnonzero(of.counts.any(axis=0))
     if filled.size:
-        rng = np.random.Generator(np.random.SFC64(seed))
+        rng = np.random.Generator(np.random.SFC64(SEED))
         tables[:, filled] = _draw(np.ascontiguousarray(of.counts[:, filled]), of.shared_by, resamples, rng)
     return tables
 

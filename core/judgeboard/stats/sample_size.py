@@ -1,7 +1,7 @@
 """How many labels a question needs, and which answers get them.
 
 Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge explains taken off;
-allocation to strata (Neyman, 1934).
+proportional allocation to strata.
 """
 
 import math
@@ -74,15 +74,13 @@ def stratified_half_width(
     return Z * math.sqrt(design_effect * (float(np.square(weights) @ (inside / counts)) + between))
 
 
-def labels_for_kappa(
-    half_width: float, deviation: float = 1.0, design_effect: float = 1.0, *, answers: int | None = None
-) -> int:
+def labels_for_kappa(half_width: float, deviation: float = 1.0, *, answers: int | None = None) -> int:
     """Return the labels that give kappa a 95 % interval of plus or minus ``half_width``.
 
     ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known. With ``answers``, the kappa is
     that of these answers, and otherwise that of the app.
     """
-    return _whole(_in_all(design_effect * (Z * deviation / half_width) ** 2, answers))
+    return _whole(_in_all((Z * deviation / half_width) ** 2, answers))
 
 
 def labels_for_outcome(bound: float, share: float) -> int | None:
@@ -96,12 +94,12 @@ def labels_for_outcome(bound: float, share: float) -> int | None:
     return _whole((spread / (share - bound)) ** 2)
 
 
-def labels_for_change(change: float, variance: float, design_effect: float = 1.0) -> int:
+def labels_for_change(change: float, variance: float) -> int:
     """Return the labels with which a ``change`` of a mean is found with probability 0.8.
 
     ``variance`` is that of one label's contribution to the change.
     """
-    return _whole(variance * design_effect * (POWER / change) ** 2)
+    return _whole(variance * (POWER / change) ** 2)
 
 
 def smallest_change(labels: int, variance: float, design_effect: float = 1.0) -> float:
@@ -172,45 +170,38 @@ def labels_in_groups(
     return labels, effect
 
 
-def allocated(
-    n: int, answers: Sequence[int], shares: Sequence[float] | None = None, *, least: int | None = None
-) -> tuple[int, ...]:
+def allocated(n: int, answers: Sequence[int], *, least: int) -> tuple[int, ...]:
     """Return how many of ``n`` labels each stratum gets; they add up to ``n``, or to all answers if these are fewer.
 
-    With the expected ``shares`` of bad answers the allocation is Neyman's; otherwise it is proportional. A stratum gets
-    at least ``least`` labels (default: a tenth of ``n``, at least 10), as far as it has answers and ``n`` allows.
+    The allocation is proportional. A stratum gets at least ``least`` labels, as far as it has answers and ``n`` allows.
     """
     sizes = np.asarray(answers, dtype=np.float64)
     total = min(n, int(sizes.sum()))
-    floors = np.minimum(sizes, max(10, n // 10) if least is None else least)
+    floors = np.minimum(sizes, least)
     if floors.sum() > total:
         floors = sizes * total / max(sizes.sum(), 1)
-    levels = np.full(len(sizes), UNKNOWN_SHARE) if shares is None else np.asarray(shares, dtype=np.float64)
-    spread = sizes * np.maximum(np.sqrt(levels * (1 - levels)), 1e-6)
     if not len(sizes):
         return ()
-    # A stratum gets level * spread, between its floor and its size. The sum of all is piecewise linear in the level.
-    levels_at_ends = np.concatenate((floors, sizes)) / np.maximum(np.tile(spread, 2), 1e-12)
+    # A stratum gets level * size, between its floor and its size. The sum of all is piecewise linear in the level.
+    levels_at_ends = np.concatenate((floors, sizes)) / np.maximum(np.tile(sizes, 2), 1e-12)
     order = np.argsort(levels_at_ends)
-    slopes = np.cumsum(np.concatenate((spread, -spread))[order])
+    slopes = np.cumsum(np.concatenate((sizes, -sizes))[order])
     points = np.concatenate(([0.0], levels_at_ends[order]))
     sums = floors.sum() + np.cumsum(np.concatenate(([0.0, 0.0], slopes[:-1] * np.diff(points[1:]))))
     level = np.interp(total, np.maximum.accumulate(sums), points)
-    wanted = np.clip(level * spread, floors, sizes)
+    wanted = np.clip(level * sizes, floors, sizes)
     counts = np.minimum(np.floor(wanted + 1e-9), sizes)
     for stratum in np.argsort(counts - wanted, kind="stable")[: max(total - int(counts.sum()), 0)]:
         counts[stratum] += 1
     return tuple(counts.astype(int).tolist())
 
 
-def kappa_influence(
-    judge_bad: BoolArray, people_bad: BoolArray, weights: FloatArray | None = None
-) -> tuple[float, FloatArray]:
+def kappa_influence(judge_bad: BoolArray, people_bad: BoolArray) -> tuple[float, FloatArray]:
     """Return Cohen's kappa, and the influence of each labelled answer on it.
 
-    ``weights`` (default: equal) are those of answers. Not defined if judge and people called all answers the same.
+    Not defined if judge and people called all answers the same.
     """
     cells = cells_of(people_bad, judge_bad)
-    shares = np.bincount(cells, weights=weights, minlength=4) / (len(cells) if weights is None else weights.sum())
+    shares = np.bincount(cells, minlength=4) / len(cells)
     value, slopes = kappa_of_cells(shares)
     return value or 0.0, slopes[cells] - shares @ slopes

@@ -146,13 +146,6 @@ def test_every_sample_is_a_sum_of_whole_groups_whatever_the_order_of_rows(rows, 
     assert np.array_equal(drawn, resampled_tables(cells, 6, grouping(ids, len(ids)), resamples=20))
 
 
-def test_seeds_differ_and_repeat():
-    cells = np.arange(100) % 4
-    first, again, other = (resampled_tables(cells, 4, grouping(None, 100), seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_groups_too_large_to_number_their_patterns_are_drawn_as_well():
     rng = np.random.default_rng(2)
     cells, ids = rng.integers(0, 25, 3000), rng.integers(0, 20, 3000)

@@ -22,8 +22,8 @@ def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, sai
 
 
 def test_a_change_is_rounded_alike_in_both_directions() -> None:
-    assert [two_decimals(change, sign=True) for change in (0.125, -0.125, -0.001)] == ["+0.13", "-0.13", "+0.00"]
-    assert interval(Estimate(0.0, -0.125, 0.125, 2), sign=True) == "[-0.13, +0.13]"
+    assert [two_decimals(change) for change in (0.125, -0.125, -0.001)] == ["0.13", "-0.13", "0.00"]
+    assert interval(Estimate(0.0, -0.125, 0.125, 2)) == "[-0.13, 0.13]"
 
 
 def test_what_was_not_measured_keeps_its_reason() -> None:
