@@ -32,7 +32,7 @@ from judgeboard.stats.proportions import (
     share,
     superiority,
 )
-from judgeboard.stats.rater_agreement import judges_and_people
+from judgeboard.stats.rater_agreement import agreement_beyond_people
 from judgeboard.stats.rates import (
     app_effect,
     judge_alone,
@@ -306,9 +306,9 @@ def _versions(
     flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
     first, other, people_said = (np.where(each, 0.0, 1.0) for each in (of_first, of_second, bad))
-    shared = judges_and_people(first, other, people_said, LABEL, groups)
-    if shared is not None:
-        yield "judges beyond people", shared.excess
+    excess = agreement_beyond_people(first, other, people_said, LABEL, groups)
+    if excess is not None:
+        yield "judges beyond people", excess
     raters = np.stack([people, np.clip(people + rng.normal(0, 0.15, n), 0, 1), second], axis=1)
     ratings = Ratings((raters < 0.5).astype(np.float64), RATERS, LABEL, groups)
     yield "alternative annotator, rho", alternative_annotator_test(of_first.astype(np.float64), ratings, 0.2).rho

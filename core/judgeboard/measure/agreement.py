@@ -227,7 +227,7 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
         parts=(
             *rater_pairs,
             *part_of("self_agreement", "person", ((each.first, each.n, each.statistics) for each in of_themselves)),
-            *part_of("against_gold", "person", ((each.name, each.n, each.statistics) for each in with_gold)),
+            *part_of("against_gold", "person", ((each.first, each.n, each.statistics) for each in with_gold)),
         ),
         caveats=tuple(caveats),
         next=(*_other_grades(source), *_other_grades_of_people(source, result.n)),
@@ -454,7 +454,7 @@ class _JudgeFigures:
     def _caveats_of_orders(self) -> Iterator[Note]:
         """Yield how pairs count whose verdicts differ with the order, and unusable verdicts."""
         comparisons, choice = self._compared.comparisons, self._choice
-        if comparisons is None or comparisons.orders is None:
+        if comparisons is None or comparisons.differences is not None:
             return
         yield from order_note(comparisons.orders.changed_with_order(), choice.inconsistent)
         unusable = int((comparisons.orders.verdicts == NONE).sum())

@@ -15,7 +15,7 @@ from judgeboard.stats.arrays import FloatArray, IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS, complement, far_from_others, more_pairs, surely_above
 from judgeboard.stats.pair_orders import InconsistentAs
 from judgeboard.stats.pair_statistics import STATISTICS, PairStatistics
-from judgeboard.stats.rater_agreement import judges_and_people
+from judgeboard.stats.rater_agreement import agreement_beyond_people
 from judgeboard.stats.ratings import SCALES, Human, Kind, Scale
 from judgeboard.store.filters import conditions_of
 from judgeboard.store.grades import AGAIN, GradedReviews, dimensions_of_both, dimensions_scored, graded_reviews
@@ -237,10 +237,10 @@ def correlated_judges(
         groups = grouping_of(one, unit, human)
         # Scores without levels, or verdicts with a further category, are positions on the scale of their own pairs.
         wider = min(one, other, key=lambda each: (bool(each.scale.k), -each.scale.k))
-        shared = judges_and_people(one.judge, other.judge, wider.people, wider.scale, groups)
-        if shared is not None and shared.excess.value is not None and surely_above(shared.excess, 0):
-            words = note("correlated_judges", first=first, second=second, excess=shared.excess)
-            excesses.append((shared.excess.value, words))
+        excess = agreement_beyond_people(one.judge, other.judge, wider.people, wider.scale, groups)
+        if excess is not None and excess.value is not None and surely_above(excess, 0):
+            words = note("correlated_judges", first=first, second=second, excess=excess)
+            excesses.append((excess.value, words))
     if excesses:
         yield max(excesses, key=lambda each: each[0])[1]
 

@@ -184,7 +184,7 @@ def order_statistics(comparisons: Comparisons | None) -> Statistics:
 
     They are how often it changes its preference with the order, and how often its verdicts are unusable.
     """
-    if comparisons is None or comparisons.orders is None or comparisons.asked is None:
+    if comparisons is None or comparisons.differences is not None:
         return {}
     return {
         "changed_with_order": comparisons.orders.changed_with_order(),

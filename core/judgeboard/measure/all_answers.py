@@ -131,14 +131,9 @@ def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict
 
 def counts_of(sample: SampledLabels) -> tuple[StratumCount, ...]:
     """Return the strata of a sample with their labels."""
-    if sample.grade == "label":
-        rows = zip(sample.strata, sample.counts, strict=True)
-        return tuple(StratumCount(*name, each.answers, each.labelled, each.bad) for name, each in rows)
-    labelled = np.bincount(sample.labels.strata, minlength=sample.population.count).tolist()
-    answers = sample.population.answers.tolist()
+    is_label, rows = sample.grade == "label", zip(sample.strata, sample.counts, strict=True)
     return tuple(
-        StratumCount(*name, round(total), n, None)
-        for name, total, n in zip(sample.strata, answers, labelled, strict=True)
+        StratumCount(*name, each.answers, each.labelled, each.bad if is_label else None) for name, each in rows
     )
 
 

@@ -36,7 +36,7 @@ def answers_to_sample(
     size = len(sample.counts)
     answers, labelled = sample.per_stratum
     left = answers - labelled
-    labels_of_type = np.bincount(sample.labels_of(query_type).strata, minlength=size)
+    labels_of_type = np.bincount(sample.labels.of_type(query_type).strata, minlength=size)
     of_type = np.bincount(sample.judged.of_type(query_type).strata, minlength=size) - labels_of_type
     known = np.bincount(things.strata, minlength=size)
     per_drawn = known / np.maximum(labels_of_type, 1) * of_type / np.maximum(left, 1)
@@ -58,7 +58,7 @@ def labels_between(sample: ScoredSample, threshold: float, break_even: float, qu
     The answers whose flag the ``threshold`` on badness would change decide it: a flag on them pays if more of them are
     bad than the share ``break_even``. Only labels of the half that does not choose the threshold show it.
     """
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     changed = (judged.rule_badness >= threshold) != judged.flagged
     between = labels.at((labels.rule_badness >= threshold) != labels.flagged)
     if len(np.unique(judged.flagged[changed])) != 1 or break_even >= 1:

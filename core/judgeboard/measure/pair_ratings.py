@@ -1,7 +1,7 @@
 """Preferences of people and judges (which of two answers is better), read from the store."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,7 +13,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.measure.choice import AgreementChoice, By, Unit, slices_of
 from judgeboard.measure.ratings import Comparisons, ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
-from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
+from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
 from judgeboard.stats.ratings import PREFERENCE, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
@@ -46,20 +46,6 @@ DIFFERENCE = Scale("difference")
 _NO_GRADE = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairVerdicts:
-    """A judge version's verdicts on pairs, by id.
-
-    ``asked`` tells for each order which pairs the judge was asked about. ``differences`` is None if the judge compared
-    the answers. If it scored each answer instead, its verdicts are those of one order.
-    """
-
-    ids: IntArray
-    orders: OrderVerdicts
-    asked: tuple[BoolArray, BoolArray]
-    differences: FloatArray | None = None
-
-
 class PairRatings:
     """Preferences of people and judges on one aspect, loaded once.
 
@@ -89,7 +75,7 @@ class PairRatings:
         reviewed = {(each.pair_id, each.reviewer_id) for each in of_aspect if each.stage is not Stage.ADJUDICATION}
         self.revealed = len(reviewed - {(each.pair_id, each.reviewer_id) for each in self._blind})
         self._gold_counts = self.aspect == OVERALL or len(aspects) < 2
-        self._verdicts: dict[int, PairVerdicts | None] = {}
+        self._verdicts: dict[int, Comparisons | None] = {}
         self._compared: dict[int, RatingPairs] = {}
         preferences = [each for of_pair in counted_preferences(self._blind).values() for each in of_pair.values()]
         self._pair_ids = np.array([each.pair_id for each in preferences], dtype=np.int64)
@@ -158,13 +144,7 @@ class PairRatings:
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
         left_out = {why: n for why, n in left_out.items() if n}
-        compared = np.unique(at)
-        if verdicts.differences is not None:
-            return replace(pairs, left_out=left_out, comparisons=Comparisons(verdicts.ids[compared]))
-        a_asked, b_asked = verdicts.asked
-        asked = (a_asked[compared], b_asked[compared])
-        comparisons = Comparisons(verdicts.ids[compared], verdicts.orders.at(compared), asked)
-        return replace(pairs, left_out=left_out, comparisons=comparisons)
+        return replace(pairs, left_out=left_out, comparisons=verdicts.at(np.unique(at)))
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
@@ -176,12 +156,11 @@ class PairRatings:
 
     def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the pairs that a judge version and people rated."""
-        every = pairs.comparisons or Comparisons(no_ints())
-        for name, inside in slices_of(self.connection, self.unit, by, every.ids):
-            ids, orders = every.ids[inside], None if every.orders is None else every.orders.at(inside)
-            asked = None if every.asked is None else (every.asked[0][inside], every.asked[1][inside])
-            part = pairs.at(among(pairs.response_ids, ids))
-            yield name, replace(part, comparisons=Comparisons(ids, orders, asked))
+        every = pairs.comparisons
+        if every is not None:
+            for name, inside in slices_of(self.connection, self.unit, by, every.ids):
+                part = pairs.at(among(pairs.response_ids, every.ids[inside]))
+                yield name, replace(part, comparisons=every.at(inside))
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's preferences and those of people on the same pairs."""
@@ -195,7 +174,7 @@ class PairRatings:
         rows = sides >= 0
         return values_at(ids, verdicts.ids[rows], sides[rows].astype(np.float64))
 
-    def _counted(self, verdicts: PairVerdicts) -> IntArray:
+    def _counted(self, verdicts: Comparisons) -> IntArray:
         return verdicts.orders.counted(self._choice.inconsistent, self._choice.unusable)
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
@@ -223,14 +202,14 @@ class PairRatings:
         compared = int((rated.ratings.per_item > 1).sum())
         return {"one_judge": int((judges == 1).sum()), "few_usable": int((judges > 1).sum()) - compared}
 
-    def verdicts(self, version: StoredVersion) -> PairVerdicts:
+    def verdicts(self, version: StoredVersion) -> Comparisons:
         """Return a version's comparisons on this aspect, or else its score differences; `NotFound` without both."""
         verdicts = self._found(version)
         if verdicts is None:
             raise NotFound(f"{version.title} has no verdict on pairs for {self.aspect}")
         return verdicts
 
-    def _found(self, version: StoredVersion) -> PairVerdicts | None:
+    def _found(self, version: StoredVersion) -> Comparisons | None:
         if version.id not in self._verdicts:
             self._verdicts[version.id] = self._asked(version) or self._scored(version)
         return self._verdicts[version.id]
@@ -278,16 +257,16 @@ class PairRatings:
     def _is_wanted(self, pair_id: int) -> bool:
         return self._wanted is None or pair_id in self._wanted
 
-    def _asked(self, version: StoredVersion) -> PairVerdicts | None:
+    def _asked(self, version: StoredVersion) -> Comparisons | None:
         every = load_comparisons(self.connection, [version.id], condition=PLAIN)
         rows = [row for row in every if row.aspect == self.aspect and self._is_wanted(row.pair_id)]
         if not rows:
             return None
         ids = np.array([row.pair_id for row in rows], dtype=np.int64)
         asked = np.array([row.asked_ab for row in rows]), np.array([row.asked_ba for row in rows])
-        return PairVerdicts(ids, order_verdicts(rows, one_order=is_one_order(version, every)), asked)
+        return Comparisons(ids, order_verdicts(rows, one_order=is_one_order(version, every)), asked)
 
-    def _scored(self, version: StoredVersion) -> PairVerdicts | None:
+    def _scored(self, version: StoredVersion) -> Comparisons | None:
         scored = dimensions_of_version(self.connection, version.id)
         overall = self.aspect == OVERALL
         dimension = next((name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None)
@@ -301,7 +280,7 @@ class PairRatings:
         sides = np.where(np.abs(differences) < TIE, 2, np.where(differences > 0, 1, 0)).astype(np.int64)
         orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
         asked = np.ones(len(ids), dtype=np.bool_)
-        return PairVerdicts(ids, orders, (asked, ~asked), differences)
+        return Comparisons(ids, orders, (asked, ~asked), differences)
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:

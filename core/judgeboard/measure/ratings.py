@@ -112,15 +112,22 @@ _COLUMNS = ("response_ids", "judge", "people", "scores", "cut", "groups", "query
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparisons:
-    """A judge's verdicts on all pairs of answers ``ids`` that people rated too, whether or not the verdict counts.
+    """A judge version's verdicts on pairs of answers, by id, whether or not a verdict counts.
 
-    ``asked`` tells for each order (A first, B first) about which of them the judge was asked. Both are None if it
-    scored each answer by itself.
+    ``asked`` tells for each order (A first, B first) which pairs the judge was asked about. ``differences`` is None if
+    the judge compared the answers. If it scored each answer by itself, its verdicts are those of one order.
     """
 
     ids: IntArray
-    orders: OrderVerdicts | None = None
-    asked: tuple[BoolArray, BoolArray] | None = None
+    orders: OrderVerdicts
+    asked: tuple[BoolArray, BoolArray]
+    differences: FloatArray | None = None
+
+    def at(self, rows: AnyArray) -> "Comparisons":
+        """Return the verdicts on some of the pairs, by a mask or by positions."""
+        a_first, b_first = self.asked
+        differences = None if self.differences is None else self.differences[rows]
+        return Comparisons(self.ids[rows], self.orders.at(rows), (a_first[rows], b_first[rows]), differences)
 
 
 def person_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> GradedReviews:

@@ -95,8 +95,7 @@ class SampledLabels:
     ``population``. ``extras`` counts labels that are no sample. ``is_random``: every label of ``labels`` is of a random
     sample.
 
-    One entry per row of ``labels``: ``response_ids``, ``query_types``, ``verdicts`` (1 bad, 0 good, NaN none) and
-    ``badness`` (1 - groundedness, NaN if there is none).
+    One entry per row of ``labels``: ``response_ids`` and ``verdicts`` (1 bad, 0 good, NaN none).
 
     One entry per labelled answer, extras too: ``all_values`` and ``all_verdicts``.
 
@@ -115,8 +114,6 @@ class SampledLabels:
     labels: Labels
     response_ids: IntArray
     verdicts: FloatArray
-    badness: FloatArray
-    query_types: AnyArray
     strata: tuple[StratumName, ...]
     extras: int
     left_out: dict[str, int]
@@ -449,7 +446,6 @@ class LabelledAnswers:
             "unsure": int(n @ self._unsure[at]),
             "skipped": int(n @ self._skipped[at]),
         }
-        types = self.answers.query_types
         return SampledLabels(
             grade=self.grade,
             population=population.with_alone(
@@ -458,8 +454,6 @@ class LabelledAnswers:
             labels=labels_of_sample,
             response_ids=self.answers.response_ids[at_labels],
             verdicts=self._verdicts(at_labels),
-            badness=1 - self.answers.scores[at_labels],
-            query_types=np.array(types.names or ("",), dtype=np.str_)[types.codes[at_labels]],
             strata=tuple(
                 self._name(int(code), flagged, whole=bool(whole))
                 for code, flagged, whole in zip(names[kept], flag_classes, several, strict=True)

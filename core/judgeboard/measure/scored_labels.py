@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from sqlalchemy import Connection
@@ -21,7 +22,7 @@ from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.answer_facts import right_refusals
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
-from judgeboard.store.statements import Columns, TextColumn
+from judgeboard.store.statements import Columns, TextColumn, record_of
 from judgeboard.store.strata import JudgedAnswers, gives_labels
 
 DECIMALS = 9  # scores that are closer count as equal
@@ -37,67 +38,13 @@ def allowed_risk(goal: float) -> float:
     return min(max(round(1 - goal, DECIMALS), least), 1 - least)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredLabels(Columns):
-    """Labelled answers, one row each.
-
-    ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``judged_bad`` is the verdict, ``bad`` the label.
-    ``flagged`` marks answers that the rule low_groundedness flags with the thresholds in force, ``excused`` those that
-    it flags with no threshold. ``weights`` tell how many answers a label stands for. ``by_lot`` marks labels that every
-    judged answer had the same chance to get. ``strata`` are positions in the counts of the sample, ``lots`` random
-    numbers from 0 to below 1.
-    """
-
-    response_ids: IntArray
-    groups: IntArray
-    badness: FloatArray
-    judged_bad: BoolArray
-    bad: BoolArray
-    query_types: AnyArray
-    flagged: BoolArray
-    weights: FloatArray
-    by_lot: BoolArray
-    excused: BoolArray
-    strata: IntArray
-    lots: FloatArray
-
-    @property
-    def n(self) -> int:
-        """The number of labelled answers."""
-        return len(self.response_ids)
-
-    @property
-    def grouping(self) -> Grouping:
-        """The evidence groups as a grouping."""
-        return grouping(self.groups, self.n)
-
-    @property
-    def choosing(self) -> BoolArray:
-        """Which answers are in the half that chooses a threshold; the others report what it does."""
-        return drawn("cal", self.groups) < 0.5
-
-    @property
-    def confidence(self) -> FloatArray:
-        """How sure the judge is of its verdict, 0.5 to 1."""
-        return confidence(self.badness)
-
-    @property
-    def rule_badness(self) -> FloatArray:
-        """The badness that the rule low_groundedness compares with a threshold: -1 for answers that it excuses."""
-        return np.where(self.excused, _EXCUSED, self.badness)
-
-    @property
-    def wrong(self) -> BoolArray:
-        """Which verdicts differ from the label."""
-        wrong: BoolArray = self.judged_bad != self.bad
-        return wrong
-
-
 @dataclass(frozen=True, eq=False)
 class JudgedScores(Columns):
-    """The badness of all answers that have a score; columns are as in `ScoredLabels`.
+    """Answers that have a score, one row each.
 
-    No answer is ``excused`` if this was not read.
+    ``groups`` are evidence groups. ``badness`` is 1 - groundedness. ``flagged`` marks answers that the rule
+    low_groundedness flags with the thresholds in force, ``excused`` those that it flags with no threshold (none if this
+    was not read). ``strata`` are positions in the counts of the sample.
     """
 
     response_ids: IntArray
@@ -115,7 +62,7 @@ class JudgedScores(Columns):
 
     @cached_property
     def choosing(self) -> BoolArray:
-        """Which answers are in the half that chooses a threshold."""
+        """Which answers are in the half that chooses a threshold; the others report what it does."""
         return drawn("cal", self.groups) < 0.5
 
     @property
@@ -123,9 +70,40 @@ class JudgedScores(Columns):
         """The number of answers."""
         return len(self.response_ids)
 
-    def of_type(self, query_type: str | None) -> "JudgedScores":
+    def of_type(self, query_type: str | None) -> Self:
         """Return the answers of a query type (None: all)."""
         return self if query_type is None else self.at(self.query_types.equal(query_type))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredLabels(JudgedScores):
+    """Labelled answers that have a score.
+
+    ``judged_bad`` is the verdict, ``bad`` the label. ``weights`` tell how many answers a label stands for. ``by_lot``
+    marks labels that every judged answer had the same chance to get. ``lots`` are random numbers from 0 to below 1.
+    """
+
+    judged_bad: BoolArray
+    bad: BoolArray
+    weights: FloatArray
+    by_lot: BoolArray
+    lots: FloatArray
+
+    @property
+    def grouping(self) -> Grouping:
+        """The evidence groups as a grouping."""
+        return grouping(self.groups, self.n)
+
+    @property
+    def confidence(self) -> FloatArray:
+        """How sure the judge is of its verdict, 0.5 to 1."""
+        return confidence(self.badness)
+
+    @property
+    def wrong(self) -> BoolArray:
+        """Which verdicts differ from the label."""
+        wrong: BoolArray = self.judged_bad != self.bad
+        return wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,10 +142,6 @@ class ScoredSample:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
         kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]
         return kept
-
-    def labels_of(self, query_type: str | None) -> ScoredLabels:
-        """Return the labels of answers of a query type (None: of all)."""
-        return self.labels if query_type is None else self.labels.at(self.labels.query_types == query_type)
 
 
 def flag_from(low_groundedness: AnyArray | float) -> AnyArray:
@@ -225,23 +199,18 @@ def load_sample(
     judged = JudgedScores(
         answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
     )
-    ids, of_labels = sampled.response_ids, judged.at(sampled.is_sampled)
-    counts = sampled.counts
-    lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids.tolist()], dtype=np.float64)
+    of_labels, counts = judged.at(sampled.is_sampled), sampled.counts
+    ids = of_labels.response_ids.tolist()
+    lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids], dtype=np.float64)
     has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
-    labels = ScoredLabels(
-        ids,
-        of_labels.groups,
-        of_labels.badness,
-        of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
-        sampled.labels.values > 0,
-        sampled.query_types,
-        of_labels.flagged,
-        np.array([each.answers / max(each.labelled, 1) for each in counts])[of_labels.strata],
-        lots < _kept_shares(counts, has_label)[of_labels.strata],
-        of_labels.excused,
-        of_labels.strata,
-        lots,
+    labels = record_of(
+        ScoredLabels,
+        of_labels,
+        judged_bad=of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
+        bad=sampled.labels.values > 0,
+        weights=np.array([each.answers / max(each.labelled, 1) for each in counts])[of_labels.strata],
+        by_lot=lots < _kept_shares(counts, has_label)[of_labels.strata],
+        lots=lots,
     )
     left_out = {
         **first.left_out,

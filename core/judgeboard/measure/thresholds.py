@@ -158,12 +158,12 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
 def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:
     """Return what a threshold for a query type (None: for all) does to the stored answers, measured on all labels."""
     threshold = float(flag_from(low_groundedness))
-    figures = ThresholdFigures(sample.labels_of(query_type), sample.judged.of_type(query_type))
+    figures = ThresholdFigures(sample.labels.of_type(query_type), sample.judged.of_type(query_type))
     return figures.at(low_groundedness, threshold)
 
 
 def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: Mapping[str, int]) -> ThresholdResult:
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
     # A precision is tested on the labels that have equal chances among the answers at or above a threshold; a false
     # omission rate on those below it.
@@ -354,7 +354,7 @@ def _strata_selected(
 
 def _unused(goal: Goal, sample: ScoredSample, query_type: str | None) -> int:
     """Return how many labels count at no threshold for a goal, because such answers are labelled more often."""
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     used = np.zeros(labels.n, dtype=np.bool_)
     for _, strata in _strata_selected(goal, score_grid(judged.badness), judged, len(sample.counts)):
         used |= sample.with_equal_chances(labels, strata)
@@ -429,7 +429,7 @@ def setting_of(threshold: float, badness: FloatArray) -> float:
 
 def verdicts_note(sample: ScoredSample, low_groundedness: float, query_type: str | None) -> Note | None:
     """Return how the agreement with people changes if this threshold also decides the judge's verdicts, else None."""
-    labels, threshold = sample.labels_of(query_type), float(flag_from(low_groundedness))
+    labels, threshold = sample.labels.of_type(query_type), float(flag_from(low_groundedness))
     verdicts = labels.badness >= threshold
     if not sample.decides_verdicts or np.array_equal(verdicts, labels.judged_bad):
         return None
@@ -442,7 +442,7 @@ def _more_labels(
     goal: Goal, sample: ScoredSample, query_type: str | None, caveats: list[Note]
 ) -> tuple[Note, tuple[Note, ...]]:
     """Return that no threshold is shown to reach the goal, and what to label. Only labels with equal chances count."""
-    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     of_goal, things = labels.at(_rows(goal, labels)), "bad answers"
     strata = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
     if goal.aim in _OF_SELECTED:

@@ -47,29 +47,6 @@ class RaterPair:
     statistics: dict[str, Estimate]
 
 
-@dataclass(frozen=True, slots=True)
-class RaterAgainstGold:
-    """A rater compared with gold labels, in the role of the judge; ``left_out`` of their items have no gold label."""
-
-    name: str
-    n: int
-    left_out: int
-    statistics: dict[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgesAndPeople:
-    """Two judges and people on the same items: kappa (weighted for levels) or rank correlation of any two of the three.
-
-    ``with_people`` has one value per judge. ``excess`` is how far ``between`` exceeds the higher of these; its interval
-    resamples all three together.
-    """
-
-    between: float
-    with_people: tuple[float, float]
-    excess: Estimate
-
-
 def overall_agreement(ratings: Ratings) -> OverallAgreement:
     """Return how far all raters agree; undefined under ten items with two ratings."""
     items = int((ratings.per_item >= 2).sum())
@@ -106,26 +83,29 @@ def self_agreement(
     return tuple(rater_pairs)
 
 
-def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterAgainstGold, ...]:
-    """Return each rater compared with ``gold``: one value per item, coded as ``ratings.values``, or NaN."""
+def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterPair, ...]:
+    """Return each rater, in the role of the judge, with ``gold``: one value per item, coded as ``ratings.values``.
+
+    Items without a gold label have NaN.
+    """
     same_length(ratings.values, gold)
     results = []
     for column, name in enumerate(ratings.raters):
-        rated = ratings.rated[:, column]
-        rows = rated & ~np.isnan(gold)
+        rows = ratings.rated[:, column] & ~np.isnan(gold)
         own, groups = ratings.values[rows, column], ratings.groups.at(rows)
         pairs = Pairs(own, gold[rows], ratings.scale, groups, resamples=PAIR_RESAMPLES)
-        results.append(RaterAgainstGold(name, pairs.n, int(rated.sum()) - pairs.n, estimates(pairs)))
+        results.append(RaterPair(name, "gold", pairs.n, estimates(pairs)))
     return tuple(results)
 
 
-def judges_and_people(
+def agreement_beyond_people(
     first: FloatArray, second: FloatArray, people: FloatArray, scale: Scale, groups: Grouping
-) -> JudgesAndPeople | None:
-    """Return how far two judges agree with each other and with people on the same items, one row per item.
+) -> Estimate | None:
+    """Return how far two judges agree more with each other than the better one does with people; one row per item.
 
-    All sides are `positions` on the scale, or scores; a side may be on a shifted scale if the scale has no categories.
-    None under ten rows, or if one of the three statistics is undefined.
+    Agreement is kappa (weighted for levels), or the rank correlation of scores. The interval resamples all three
+    together. All sides are `positions` on the scale, or scores; a side may be on a shifted scale if the scale has no
+    categories. None under ten rows, or if one of the three statistics is undefined.
     """
     sides = (first, second, people)
     n = same_length(*sides)
@@ -136,28 +116,22 @@ def judges_and_people(
             return None
         ranks = [rank_correlation(*two) for two in combinations(sides, 2)]
         (between, influence), (nearer, of_nearer) = ranks[0], max(ranks[1:], key=itemgetter(0))
-        excess = influence_estimate(between - nearer, influence - of_nearer, groups)
-        return JudgesAndPeople(between, (ranks[1][0], ranks[2][0]), excess)
+        return influence_estimate(between - nearer, influence - of_nearer, groups)
     k = len(scale.categories)
     cells, codes = np.unique(np.ravel_multi_index([side.astype(int) for side in sides], (k,) * 3), return_inverse=True)
     in_table = [np.eye(k * k)[a * k + b] for a, b in combinations(np.unravel_index(cells, (k,) * 3), 2)]
 
-    def kappas(counts: FloatArray) -> list[FloatArray]:
-        weights = scale.weights or "nominal"
-        return [kappa((counts @ each).reshape(*counts.shape[:-1], k, k), weights) for each in in_table]
-
     def beyond_people(counts: FloatArray) -> FloatArray:
-        of_judges, with_first, with_second = kappas(counts)
-        return of_judges - np.maximum(with_first, with_second)
+        tables = ((counts @ each).reshape(*counts.shape[:-1], k, k) for each in in_table)
+        between, with_first, with_second = (kappa(each, scale.weights or "nominal") for each in tables)
+        return between - np.maximum(with_first, with_second)
 
     total, by_group = np.bincount(codes).astype(np.float64), patterns(codes, len(cells), groups)
-    between, with_first, with_second = (float(each) for each in kappas(total))
     value = float(beyond_people(total))
     if np.isnan(value):
         return None
     without = WithoutOne(beyond_people(total - by_group.counts), by_group.shared_by)
-    excess = bootstrapped(value, n, beyond_people(resampled(by_group)), groups, without=without)
-    return JudgesAndPeople(between, (with_first, with_second), excess)
+    return bootstrapped(value, n, beyond_people(resampled(by_group)), groups, without=without)
 
 
 def _pair(ratings: Ratings, first: int, second: int) -> RaterPair:

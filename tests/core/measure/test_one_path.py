@@ -30,7 +30,7 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.stats.rater_agreement import judges_and_people
+from judgeboard.stats.rater_agreement import agreement_beyond_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version, list_versions
@@ -132,10 +132,11 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
         lexical, climb = (ratings.compared(version) for version in ratings.versions)
     assert (lexical.n, climb.n) == (307, 130)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
-    shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
-    assert shared is not None
-    assert shared.with_people == pytest.approx([judge_statistics(each).kappa.value for each in (both, climb)], abs=1e-9)
-    assert [round(each, 2) for each in (shared.between, *shared.with_people)] == [0.63, 0.68, 0.73]
+    groups = grouping_of(both, "responses", "gold")
+    excess = agreement_beyond_people(both.judge, climb.judge, both.people, both.scale, groups)
+    assert excess is not None
+    assert [round(judge_statistics(each).kappa.value, 2) for each in (both, climb)] == [0.68, 0.73]
+    assert round(excess.value, 2) == round(0.63 - 0.73, 2)
     for title in ("lexical v1", "climb-judge-8b v1"):
         shown = the_page(demo, title, "label", "gold", "query_type")
         result = measure_agreement(demo, judge_versions=[title], by="query_type")

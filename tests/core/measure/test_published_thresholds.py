@@ -16,7 +16,7 @@ from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.stats.rates import Stratum
-from judgeboard.store.statements import TextColumn
+from judgeboard.store.statements import TextColumn, record_of
 from shared_answers import SharedAnswers, shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
@@ -48,20 +48,6 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> Scor
     ids, flagged = np.arange(n), badness >= flag_from(0.5)
     judged_bad = badness > 0.5 if len(names) > 1 else answers.judged_bad[judges]
     everything = np.ones(n, dtype=np.bool_)
-    labels = ScoredLabels(
-        ids,
-        answers.groups.codes,
-        badness,
-        judged_bad,
-        answers.bad,
-        answers.query_types,
-        flagged,
-        everything.astype(np.float64),
-        everything,
-        ~everything,
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n),
-    )
     judged = JudgedScores(
         ids,
         answers.groups.codes,
@@ -70,6 +56,15 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> Scor
         flagged,
         ~everything,
         np.zeros(n, dtype=np.int64),
+    )
+    labels = record_of(
+        ScoredLabels,
+        judged,
+        judged_bad=judged_bad,
+        bad=answers.bad,
+        weights=everything.astype(np.float64),
+        by_lot=everything,
+        lots=np.zeros(n),
     )
     inside = answers.of_type(None if query_type == "all" else query_type)
     return ScoredSample(

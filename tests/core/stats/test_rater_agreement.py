@@ -6,7 +6,7 @@ from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
 from judgeboard.stats.rater_agreement import (
     against_gold,
-    judges_and_people,
+    agreement_beyond_people,
     overall_agreement,
     pairs_of_raters,
     self_agreement,
@@ -133,18 +133,16 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
     def excess(one, other, people):
         return of_two(one, other) - max(of_two(one, people), of_two(other, people))
 
-    judges = judges_and_people(*(positions(each, scale) for each in sides), scale, grouping(groups, 240))
-    assert judges.between == pytest.approx(of_two(*sides[:2]), abs=1e-12)
-    assert judges.with_people == pytest.approx([of_two(each, sides[2]) for each in sides[:2]], abs=1e-12)
-    assert judges.excess.value == pytest.approx(excess(*sides), abs=1e-9)
-    agrees_with_plain_bootstrap(judges.excess, excess, sides, groups, extra=0.02)
+    got = agreement_beyond_people(*(positions(each, scale) for each in sides), scale, grouping(groups, 240))
+    assert got.value == pytest.approx(excess(*sides), abs=1e-9)
+    agrees_with_plain_bootstrap(got, excess, sides, groups, extra=0.02)
 
 
 def test_judges_and_people_need_ten_items_and_two_values():
     labels = np.array([1.0, 0.0] * 5)
     one_label = np.ones(10)
-    assert judges_and_people(labels, labels, labels, LABEL, grouping(None, 10)).between == 1
-    assert judges_and_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
-    assert judges_and_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None
+    assert agreement_beyond_people(labels, labels, labels, LABEL, grouping(None, 10)).value == 0
+    assert agreement_beyond_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
+    assert agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None
     same = np.full(10, 0.5)
-    assert judges_and_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10)) is None
+    assert agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10)) is None
