@@ -115,7 +115,7 @@ def compare_sources(
         *_rows(ALL, changes, change, whole.p),
         Row.of("labels_change", ALL, within_range(labels_only.change, -1, 1)),
         Row.of("judge_change", ALL, alone),
-        Row("labels_needed", ALL, needed, None, None, int(labelled.sum()), None),
+        Row("labels_needed", ALL, needed, n=int(labelled.sum())),
     ]
     if by:
         rows += _by_type(changes, types.names, types.codes)
@@ -215,7 +215,7 @@ def _rows(slice_: str | None, questions: _Changes, change: Estimate, p: float | 
     n = len(questions.values)
     yield Row.of("change", slice_, change)
     for name, value in (("questions", len(questions.usable)), ("labelled", n), ("p", p)):
-        yield Row(name, slice_, value, None, None, n, None)
+        yield Row(name, slice_, value, n=n)
 
 
 def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray) -> Iterator[Row]:
@@ -230,7 +230,7 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray) -> Iter
     for name, questions, each in zip(names, inside, measured, strict=True):
         yield from _rows(name, questions, within_range(each.simultaneous(max(tests, 1)), -1, 1), each.p)
         p_holm = None if each.p is None else next(adjusted)
-        yield Row("p_holm", name, p_holm, None, None, len(questions.values), None)
+        yield Row("p_holm", name, p_holm, n=len(questions.values))
 
 
 def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> str | None:

@@ -356,10 +356,6 @@ class _JudgeFigures:
             left_out = {"hidden": in_all.hidden} | left_out
         graded = {f"graded_{name}": each for name, each in self._graded.items()}
         answers = None if in_all is None else in_all.described
-        classes = (
-            (each.category, each.n, {"precision": each.precision, "recall": each.recall, "f1": each.f1})
-            for each in self._of_pairs.classes
-        )
         return AgreementResult(
             about=About(
                 judges=(version.title,),
@@ -385,7 +381,7 @@ class _JudgeFigures:
             calibration=self._calibration(),
             alt_test=alt_test,
             alt_tests=tests,
-            parts=tuple(part_of("classes", "class", classes)),
+            parts=tuple(part_of("classes", "class", self._of_pairs.classes)),
         )
 
     def _statistics(self) -> Statistics:

@@ -29,7 +29,6 @@ from judgeboard.stats.arrays import IntArray, among
 from judgeboard.stats.estimates import MIN_PAIRS, complement, measured
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
-from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.ratings import Human
 from judgeboard.store.judge_versions import StoredVersion
@@ -129,16 +128,14 @@ def agreement_details(source: PairSource, page: AgreementPage) -> AgreementDetai
     timed = pairs.at(pairs.days >= 0)
     reasons = why_counts(source.connection) if source.matching is None else []
     return AgreementDetails(
-        same_answers(ratings, sorted(ratings.versions, key=lambda version: version != chosen), page.result),
+        same_answers(ratings, sorted(ratings.versions, key=lambda version: version != chosen)),
         over_time(timed, source.counted.human),
         pairs.n - timed.n,
         next((each for each in reasons if each.version_id == chosen.id), None),
     )
 
 
-def same_answers(
-    ratings: AnswerRatings, versions: Sequence[StoredVersion], known: AgreementResult | None = None
-) -> Result:
+def same_answers(ratings: AnswerRatings, versions: Sequence[StoredVersion]) -> Result:
     """Return the agreement of judge versions, each a slice, on the answers that all of them judged.
 
     The rows have the ``COMPARED_BY`` statistics and, for labels, the complements of sensitivity and specificity. If
@@ -147,7 +144,7 @@ def same_answers(
 
     The first version is included, then versions in the order of how many answers they share with it. A version with few
     verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
-    fewer than ten answers would be left. ``known`` is a result that was measured already.
+    fewer than ten answers would be left.
     """
     pairs = {version.id: ratings.compared(version) for version in versions}
     by_name = attrgetter("name", "number")
@@ -168,13 +165,8 @@ def same_answers(
     in_all = _in_all_of_each(ratings, named, len(common))
     rows: list[Row] = []
     for version, shown, of_all in zip(named, shared_pairs, in_all, strict=True):
-        if known is not None and (known.title, known.n) == (version.title, shown.n):
-            plain = PairStatistics(
-                grade=ratings.grade, n=shown.n, unit="", confusion=None, estimates=known.statistics | known.graded
-            )
-        else:
-            plain = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
-        of_version = slice_of(version.title, plain, of_all)
+        of_shown = judge_statistics(shown, human=ratings.human, only=COMPARED_BY)
+        of_version = slice_of(version.title, of_shown, of_all)
         rows += of_version
         for name, complementary in COMPLEMENTS.items():
             rows += (

@@ -110,7 +110,7 @@ def rows_of(
     """Return the statistics of a slice as rows; ``n`` items are behind them, and they describe all ``answers``."""
     counts = {"n": n} | ({} if answers is None else {"answers": answers})
     return (
-        *(Row(name, slice_, count, None, None, count, None) for name, count in counts.items()),
+        *(Row(name, slice_, count, n=count) for name, count in counts.items()),
         *(Row.of(name, slice_, each) for name, each in statistics.items()),
     )
 

@@ -93,8 +93,11 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     new = list[int]()
     if rows := [*models, *changes]:
         with store.writing() as connection:
-            stored = (_raise_alarm(connection, row) for row in rows)
-            new = [id_ for id_ in stored if id_ is not None]
+            for row in rows:
+                id_ = insert_alarm(connection, row)
+                if id_ is not None:
+                    record_event(connection, "raise_alarm", by, details={"alarm": id_}, now=at)
+                    new.append(id_)
             alarms = open_alarms(connection)
         numbers = _numbers(alarms)
     detectors = (
@@ -135,7 +138,7 @@ def _row(
         "rate_after": change.after.value,
         "explanation": _size_words(change)
         if rates is None
-        else _size_words(change) + f" {_error_words(query_type, change, rates)}",
+        else f"{_size_words(change)} {note(error_code(rates), part=query_type, day=change.from_day).text}",
     }
 
 
@@ -146,17 +149,6 @@ def _size_words(change: Change) -> str:
         return "The size of the change is not known well: there are too few labels for an interval."
     size = measured(abs(after.value - before.value), before.n + after.n, extent(change))
     return f"It {change.direction} by {points_words(size)}."
-
-
-def _error_words(query_type: str, change: Change, rates: ErrorRates) -> str:
-    return note(error_code(rates), part=query_type, day=change.from_day).text
-
-
-def _raise_alarm(connection: Connection, row: dict[str, Any]) -> int | None:
-    id_ = insert_alarm(connection, row)
-    if id_ is not None:
-        record_event(connection, "raise_alarm", row["by"], details={"alarm": id_}, now=row["at"])
-    return id_
 
 
 def _new_models(connection: Connection, by: str, at: datetime) -> list[dict[str, Any]]:
@@ -288,19 +280,18 @@ class ShareChange:
     def sentence(self) -> str:
         """Return for example "Alarm 1 is open: The share of bad answers rose about 12 Oct 2026"."""
         alarms = sorted(self.alarms, key=lambda alarm: not alarm.is_open)
-        sentences = [_change_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
+        sentences = [
+            alarm_sentence(alarm)
+            if alarm.is_open
+            else " ".join(filter(None, [acknowledged_words(alarm), alarm.explanation]))
+            for alarm in alarms[:_MOST_ALARMS]
+        ]
         if len(alarms) > _MOST_ALARMS:
             sentences.append("`judgeboard trends watch` shows the others.")
         if numbers := [str(alarm.id) for alarm in alarms if alarm.is_open]:
             are = f"Alarms {listed_words(numbers)} are" if len(numbers) > 1 else f"Alarm {numbers[0]} is"
             sentences[0] = f"{are} open: {sentences[0]}"
         return " ".join(sentences)
-
-
-def _change_sentence(alarm: Alarm) -> str:
-    if alarm.is_open:
-        return alarm_sentence(alarm)
-    return " ".join(filter(None, [acknowledged_words(alarm), alarm.explanation]))
 
 
 def share_changes(connection: Connection, query_types: Collection[str] = ()) -> Iterator[ShareChange]:

@@ -117,11 +117,6 @@ class ToLabel:
         """What is missing, in words."""
         return self.missing_note.text
 
-    @property
-    def advice(self) -> str:
-        """Which answers to label, in words."""
-        return self.next_note.text
-
 
 def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
     """Return the verdicts in a stratum of several verdicts, if the strata beside it have the ``named`` ones."""

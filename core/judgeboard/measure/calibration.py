@@ -128,7 +128,7 @@ def _errors(made: Calibrated, n: int) -> Iterator[Row]:
     }
     for slice_, figures in of_slices.items():
         for name, value in figures.items():
-            yield Row(name, slice_, value, None, None, n, None)
+            yield Row(name, slice_, value, n=n)
 
 
 def _as_even_sample(labels: ScoredLabels) -> int:

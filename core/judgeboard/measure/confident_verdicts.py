@@ -92,9 +92,9 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
         about=about,
         headline=note("confidence_found", confidence=test.threshold, agreement=agreement, sure=1 - delta),
         rows=(
-            *(Row(name, ALL, value, None, None, test.n, None) for name, value in tested.items()),
-            Row("no_review", ALL, confident, None, None, judged, None),
-            Row("no_review_share", ALL, confident / judged, None, None, judged, None),
+            *(Row(name, ALL, value, n=test.n) for name, value in tested.items()),
+            Row("no_review", ALL, confident, n=judged),
+            Row("no_review_share", ALL, confident / judged, n=judged),
             Row.of("agreement", ALL, agreed),
             Row.of("share", ALL, share(stands, other.grouping)),
         ),

@@ -154,6 +154,7 @@ def disagreement_page(
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[offset : offset + limit]
     headline = note("differ", answers=pairs.n, kind=kind, harsh=harsh)
+    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
     return DisagreementPage(
         headline if every_pair.n else nothing_to_compare(source, version, grade),
         version,
@@ -161,7 +162,7 @@ def disagreement_page(
         gap,
         pairs.n,
         _picture(grade, pairs, apart),
-        _scattered(pairs) if pairs.n < FEW else (),
+        tuple(map(Scattered, pairs.response_ids.tolist(), people, judge)) if pairs.n < FEW else (),
         ()
         if version is None
         else _rows(connection, version.id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
@@ -233,11 +234,6 @@ def _rows(
         )
         for response_id, judge_grade, people_grade, apart in columns
     )
-
-
-def _scattered(pairs: RatingPairs) -> tuple[Scattered, ...]:
-    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
-    return tuple(map(Scattered, pairs.response_ids.tolist(), people, judge))
 
 
 def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:

@@ -152,7 +152,7 @@ def plan_result(
         "correlation": need.correlation,
     }
     reasons = {"correlation": need.correlation_from, "minutes": None if minutes else "no review has a measured time"}
-    rows = (Row(name, ALL, value, None, None, need.labelled, reasons.get(name)) for name, value in figures.items())
+    rows = (Row(name, ALL, value, n=need.labelled, reason=reasons.get(name)) for name, value in figures.items())
     caveats = [note("plan_prompt", judge=judge, n=n) for judge, n in goal.made_prompt.items()]
     next_steps: list[Note] = []
     if headline.code != "plan_shows_nothing":  # more answers are the only advice, and no labels before these are there

@@ -264,7 +264,7 @@ class ComparedPairs:
 
 def _rows(models: Sequence[RankedModel]) -> Iterator[Row]:
     for each in models:
-        yield Row("n", each.model, each.n, None, None, each.n, None)
+        yield Row("n", each.model, each.n, n=each.n)
         yield Row.of("win_rate", each.model, each.win_rate)
         yield Row.of("strength", each.model, each.strength)
 

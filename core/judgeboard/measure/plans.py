@@ -431,7 +431,7 @@ def _strata(pilot: _Pilot, more: int) -> Iterator[Row]:
         title, probability = stratum_title(name, names), n / free if free else 1.0
         numbers = {"answers": each.answers, "labelled": each.labelled, "more": n, "inclusion_probability": probability}
         for figure, value in numbers.items():
-            yield Row(figure, title, value, None, None, each.labelled, None)
+            yield Row(figure, title, value, n=each.labelled)
 
 
 def plan_versions(connection: Connection, names: Sequence[str] = ()) -> tuple[StoredVersion, ...]:

@@ -37,7 +37,6 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.rates import (
     FEW_GROUPS,
     STATISTICS_OF_ALL,
-    Population,
     Stratum,
     Target,
     bounds,
@@ -169,7 +168,7 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
     parts = {name: measure.part(name, inside, brief=choice.brief_slices) for name, inside in slices}
     whole = measure.part(ALL, None)
     rows = [row for part in (*parts.values(), whole) for row in part.rows]
-    headline, caveats = measure.headline(whole), [*measure.caveats(whole)]
+    headline, caveats, need = measure.headline(whole), [*measure.caveats(whole)], whole.to_label
     # A mean over a change hides the change, so the answers since then come first.
     if choice.grade == "label" and whole.share.value is not None and choice.where == RowFilter():
         changes = tuple(share_changes(connection, parts if choice.by == "query_type" else ()))
@@ -186,17 +185,12 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
         headline=headline,
         rows=tuple(rows),
         caveats=tuple(caveats),
-        next=next_labels(whole.to_label),
+        next=() if need is None else (note("to_label", advice=need.next_note.text, command=need.command),),
         target=choice.target,
         is_random=whole.sample.is_random and not whole.sample.extras,
         strata=counts_of(whole.sample),
-        to_label=whole.to_label,
+        to_label=need,
     )
-
-
-def next_labels(need: ToLabel | None) -> tuple[Note, ...]:
-    """Return what to label, as next steps; none if nothing is missing."""
-    return () if need is None else (note("to_label", advice=need.advice, command=need.command),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +364,10 @@ class _Measure:
         if sample.hidden:
             return unmeasured(0, "some answers are hidden")
         if grade == "label":
-            return share_of_judged(self.loaded.judged(inside), self.target)
+            judged = self.loaded.judged(inside)
+            answers = judged.answers.round().astype(np.int64)
+            hits = np.where([False, True], answers, 0), answers
+            return judge_alone(judged, np.ones(2, dtype=np.bool_), hits, None, self.target)
         scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
         if 0 < sample.judged < round(float(population.answers[scored].sum())):
             value = float(population.scores[scored].sum()) / sample.judged
@@ -385,13 +382,6 @@ def _lopsided_ends(estimate: Estimate) -> tuple[float, float] | None:
         return None
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
     return (estimate.low, estimate.high) if max(below, above) > _LOPSIDED * min(below, above) else None
-
-
-def share_of_judged(judged: Population, target: Target = "app") -> Estimate:
-    """Return the share of bad answers by the judge alone, of what `LabelledAnswers.judged` returns."""
-    answers = judged.answers.round().astype(np.int64)
-    hits = np.where([False, True], answers, 0), answers
-    return judge_alone(judged, np.ones(2, dtype=np.bool_), hits, None, target)
 
 
 def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:

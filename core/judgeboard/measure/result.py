@@ -26,10 +26,10 @@ class Row:
     figure: str
     slice: str | None
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
 
     @classmethod
     def of(cls, figure: str, slice_: str | None, estimate: Estimate) -> "Row":

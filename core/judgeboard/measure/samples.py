@@ -524,13 +524,10 @@ class LabelledAnswers:
             words = note("hidden_answers", hidden=hidden, answers=hidden + len(self.labelled)).text
             raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
 
-    def judged(self, inside: BoolArray | None = None, is_bad: BoolArray | None = None) -> Population:
-        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those that are bad.
-
-        ``is_bad`` tells which answers these are (default: by the verdicts).
-        """
+    def judged(self, inside: BoolArray | None = None) -> Population:
+        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those judged bad."""
         rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
-        bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
+        bad = (self.answers.verdicts == BAD)[rows].astype(np.int64)
         shares = self._shares_evidence[rows]
         alone = np.bincount(bad[~shares], minlength=2)
         groups, bad = renumbered(self.groups[rows[shares]]), bad[shares]

@@ -74,7 +74,7 @@ class AtThreshold:
         """Yield the figures as rows of a slice."""
         counts = ("low_groundedness", self.low_groundedness), ("flags", self.flags), ("excused", self.excused)
         for name, value in (*counts, ("flags_change", self.change.flags)):
-            yield Row(name, slice_, value, None, None, self.flagged.n, None)
+            yield Row(name, slice_, value, n=self.flagged.n)
         for name in ("flagged", "recall", "precision", "false_omission"):
             yield Row.of(name, slice_, getattr(self, name))
         yield Row.of("bad_change", slice_, self.change.bad)

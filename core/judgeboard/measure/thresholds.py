@@ -40,7 +40,6 @@ from judgeboard.stats.thresholds import (
     DELTA,
     FEWEST_FLAGGED,
     Passed,
-    SelectedLabels,
     cheapest_threshold,
     labels_to_pass,
     lowest_passing,
@@ -242,8 +241,8 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
 def _test_rows(test: Passed) -> Iterator[Row]:
     """Yield the test that a threshold on badness passed, on the half of the labels that chooses."""
     for name, value in (("badness", test.threshold), ("wrong", test.wrong), ("wrong_bound", test.bound)):
-        yield Row(f"tested_{name}", CHOSEN, value, None, None, test.n, None)
-    yield Row("design_effect", CHOSEN, test.design_effect, None, None, test.n, None)
+        yield Row(f"tested_{name}", CHOSEN, value, n=test.n)
+    yield Row("design_effect", CHOSEN, test.design_effect, n=test.n)
 
 
 def _caveats(sample: ScoredSample, in_force: AtThreshold) -> list[Note]:
@@ -322,7 +321,7 @@ def _test_of_selected(
     sign = -1 if goal.aim == "false_omission" else 1
     if sign < 0:
         grid = grid[::-1]
-    at_thresholds: list[SelectedLabels] = []
+    at_thresholds: list[tuple[int, int, float]] = []
     kept = half
     effect, before = 1.0, np.zeros(len(sample.counts), dtype=np.bool_)
     for threshold, strata in _strata_selected(goal, grid, judged, len(sample.counts)):
@@ -331,7 +330,7 @@ def _test_of_selected(
             effect, before = _design_effect(goal, kept), strata
         selected = _selected(goal, kept.rule_badness, threshold)
         wrong = kept.bad if sign < 0 else ~kept.bad
-        at_thresholds.append(SelectedLabels(int(selected.sum()), int((selected & wrong).sum()), effect))
+        at_thresholds.append((int(selected.sum()), int((selected & wrong).sum()), effect))
     passed = lowest_passing(sign * grid, at_thresholds, risk=goal.risk, delta=goal.delta, fewest=FEWEST_FLAGGED)
     return None if passed is None else replace(passed, threshold=sign * passed.threshold)
 

@@ -84,7 +84,12 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
 
     ``people`` are people's sides by response. A verdict without a label is bad if its groundedness is below its cut.
     """
-    rows = [_compared(pair, people.get(pair.response_id), cuts.of(pair.query_type)) for pair in pairs]
+    rows = []
+    for pair in pairs:
+        cut, old, new = cuts.of(pair.query_type), pair.old.groundedness, pair.new.groundedness
+        change = None if old is None or new is None else round(new - old, 9)
+        sides = side_of(pair.old.label, old, cut), side_of(pair.new.label, new, cut)
+        rows.append(Compared(pair, *sides, people.get(pair.response_id), change))
     both = [row for row in rows if row.old_side is not None and row.new_side is not None]
     graded = [row for row in both if row.people is not None]
     old_right = sum(row.old_side is row.people for row in graded)
@@ -98,12 +103,6 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
         old_right,
         new_right,
     )
-
-
-def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
-    old, new = pair.old.groundedness, pair.new.groundedness
-    change = None if old is None or new is None else round(new - old, 9)
-    return Compared(pair, side_of(pair.old.label, old, cut), side_of(pair.new.label, new, cut), people, change)
 
 
 @dataclass(frozen=True, slots=True)

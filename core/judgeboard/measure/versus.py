@@ -212,7 +212,9 @@ def compare_verdicts(
     enough = by_group.count >= MIN_GROUPS
     counts, changes = shares(rows), dict[str, Estimate]()
     if has_gap:
-        counts = _without_figure(counts)
+        # The labels came by no known chance: they tell nothing of other answers.
+        change = unmeasured(counts.n, "the labels are no random sample")
+        counts = without_plan(replace(counts, change=change, p=None, p_mcnemar=None))
     elif chances is not None and differ.any():
         every = grouping(groups[usable], int(usable.sum()))
         strata, second_right = chances.of_differing.stratum_of, right[1][differ]
@@ -234,9 +236,9 @@ def compare_verdicts(
     even_labels = counting if chances is None else chances.even_labels
     figures = [
         *_rows(counts, ALL),
-        *_unusable_rows(unusable, int(labelled.sum())),
+        *(Row("unusable", title, n, n=int(labelled.sum())) for title, n in unusable.items() if any(unusable.values())),
         *(Row.of(f"{name}_change", ALL, each) for name, each in changes.items()),
-        Row("even_labels", ALL, even_labels, None, None, counting, None),
+        Row("even_labels", ALL, even_labels, n=counting),
     ]
     apart = abs(unusable[titles[0]] - unusable[titles[1]]) > _UNUSABLE_APART * labelled.sum()
     if chances is None and apart:
@@ -262,13 +264,6 @@ def compare_verdicts(
     )
 
 
-def _unusable_rows(unusable: Mapping[str, int], labelled: int) -> Iterator[Row]:
-    """Yield how many labelled answers have an unusable verdict of each version, if there are any."""
-    if any(unusable.values()):
-        for title, n in unusable.items():
-            yield Row("unusable", title, n, None, None, labelled, None)
-
-
 def _no_contrast(titles: tuple[str, str], answers: int, differing: int, labels: int) -> Note | None:
     """Return why labels cannot tell the versions apart; None if they can."""
     if answers and not differing:
@@ -280,7 +275,7 @@ def _rows(counts: PairedShares, slice_: str | None) -> Iterator[Row]:
     """Yield the figures of a comparison as rows of a slice."""
     yield Row.of("change", slice_, counts.change)
     for name in _COUNTS:
-        yield Row(name, slice_, getattr(counts, name), None, None, counts.n, None)
+        yield Row(name, slice_, getattr(counts, name), n=counts.n)
 
 
 def more_labels(made: Contrast, by_lot: int) -> int:
@@ -290,31 +285,18 @@ def more_labels(made: Contrast, by_lot: int) -> int:
     return min(max(more, 0), counts["unlabelled"])
 
 
-def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] = ()) -> str:
-    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ.
-
-    Only answers that meet the ``conditions`` (``field=value``) are drawn.
-    """
+def queue_of_differing(titles: Sequence[str], n: int) -> str:
+    """Return the command of a queue with a random sample of ``n`` answers on which two judge versions differ."""
     named = [word for title in titles for word in ("--judge-version", title)]
-    named += [word for condition in conditions for word in ("--where", condition)]
     words = ("queue", "create", "judges", "--plan", "judges", "--n", str(n), *named)
     return f"judgeboard {shlex.join(words)}"
 
 
-def _without_figure(counts: PairedShares) -> PairedShares:
-    """Return counts of labels that came by no known chance: they tell nothing of other answers."""
-    change = unmeasured(counts.n, "the labels are no random sample")
-    return without_plan(replace(counts, change=change, p=None, p_mcnemar=None))
-
-
 def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
     """Return a comparison of too few evidence groups: its counts stand, but no interval or plan rests on them."""
-    change = measured(counts.change.value or 0.0, counts.change.n, reason=_few_groups(groups))
+    why = f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
+    change = measured(counts.change.value or 0.0, counts.change.n, reason=why)
     return without_plan(replace(counts, change=change, p=None))
-
-
-def _few_groups(groups: int) -> str:
-    return f"the labels are in {counted(groups, 'evidence group')}; at least {MIN_GROUPS} are needed"
 
 
 def _caveats(made: Contrast, counts: PairedShares, *, is_weighted: bool) -> Iterator[Note]:

@@ -181,22 +181,6 @@ def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
     return {name: result.statistics[name] for name in result.graded}, result.statistics | result.graded
 
 
-def statistics_table(
-    names: Sequence[str],
-    rows: Sequence[tuple[tuple[str | None, ...], int, Mapping[str, Estimate | None]]],
-    only: Sequence[str] = (),
-) -> Table:
-    """Return a table of the leading statistics, or of those in ``only``. ``names`` titles the first columns."""
-    wanted = only or leading_statistics()
-    shown = [name for name in wanted if any(name in statistics for *_, statistics in rows)]
-    columns = (
-        *map(Column, names),
-        Column("n", "count"),
-        *(Column(STATISTICS[name].name, "share estimate" if STATISTICS[name].share else "estimate") for name in shown),
-    )
-    return Table(columns, tuple((*who, n, *(each.get(name) for name in shown)) for who, n, each in rows))
-
-
 def leading_statistics() -> list[str]:
     """Return the names of the statistics in short tables."""
     return [name for name, row in STATISTICS.items() if row.leads]

@@ -13,8 +13,8 @@ from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, statistics_of_slice
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.words import LEFT_OUT
-from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
+from judgeboard.measure.words import FIGURES, LEFT_OUT
+from judgeboard.reports.agreement import ANSWERS, leading_statistics
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
@@ -173,8 +173,12 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
                 rows.append(((title, "graded"), row.graded["agreement"].n, row.graded))
         headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
         if headline is not None:
-            names = (f"Agreement on {grade}", ANSWERS)
-            yield statistics_table(names, rows, ("agreement", headline))
+            shown = [each for each in ("agreement", headline) if any(each in statistics for *_, statistics in rows)]
+            first = (Column(f"Agreement on {grade}"), Column(ANSWERS), Column("n", "count"))
+            yield Table(
+                (*first, *(FIGURES[each] for each in shown)),
+                tuple((*who, n, *map(figures.get, shown)) for who, n, figures in rows),
+            )
 
 
 def stats_notes(stats: Stats) -> Iterator[Note]:

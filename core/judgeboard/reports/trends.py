@@ -119,15 +119,11 @@ def detectors_table(result: WatchResult) -> Table:
         Column("Query type"): lambda both: both[0].query_type,
         Column("Figure"): lambda both: WATCHED_WORDS[both[0].measure],
         Column("Weeks read", "count"): lambda both: both[0].weeks,
-        Column("Smallest detectable change"): lambda both: _detectable(both[0]),
+        Column("Smallest detectable change"): lambda both: (
+            "too few answers" if both[0].seen is None else BAD_SHARE.size(both[0].seen)
+        ),
         Column("Open alarm"): lambda both: (
             ", ".join(f"{each.alarm} ({each.direction})" for each in both if each.alarm is not None) or None
         ),
     }
     return Table.of(figures, columns)
-
-
-def _detectable(detector: Detector) -> str:
-    if detector.seen is not None:
-        return BAD_SHARE.size(detector.seen)
-    return "too few answers"

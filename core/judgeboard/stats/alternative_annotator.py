@@ -159,17 +159,13 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
     advantage = float(judge_wins.mean())
     if n < MIN_ITEMS:
         return PersonTest(name, n, advantage, wilcoxon_below(differences - epsilon), "Wilcoxon", rejected=False)
-    return PersonTest(name, n, advantage, _t_test(differences, epsilon), "t", rejected=False)
-
-
-def _t_test(differences: FloatArray, epsilon: float) -> float:
-    """Return the p-value for a mean below ``epsilon``. If all differences are equal, it is 0 or 1."""
     from scipy.special import stdtr  # loads slowly
 
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if np.ptp(differences) == 0:
-        return 0.0 if mean < epsilon else 1.0
-    return float(stdtr(len(differences) - 1, (mean - epsilon) / (spread / len(differences) ** 0.5)))
+    p = float(mean >= epsilon)  # if all differences are equal
+    if np.ptp(differences) > 0:
+        p = float(stdtr(n - 1, (mean - epsilon) / (spread / n**0.5)))
+    return PersonTest(name, n, advantage, p, "t", rejected=False)
 
 
 def _summary(part: Comparison, people: tuple[PersonTest, ...], epsilon: float, tests: int) -> AlternativeAnnotatorTest:

@@ -401,7 +401,8 @@ def ranking_agreement(items: Sequence[Sequence[Sequence[int]]], lengths: Sequenc
     rows: list[int] = []
     for row, (rankings, length) in enumerate(zip(items, lengths, strict=True)):
         orders = [_order(ranking, length) for ranking in rankings]
-        of_item = [tau for a, b in combinations(orders, 2) if (tau := _tau(a, b)) is not None]
+        differing = [each for each in orders if each.any()]
+        of_item = [float(a @ b) / float(np.sqrt((a @ a) * (b @ b))) for a, b in combinations(differing, 2)]
         if of_item:
             taus.append(float(np.mean(of_item)))
             rows.append(row)
@@ -418,8 +419,3 @@ def _order(ranking: Sequence[int], length: int) -> FloatArray:
     upper = np.triu_indices(length, k=1)
     order: FloatArray = np.sign(place[:, None] - place[None, :])[upper].astype(np.float64)
     return order
-
-
-def _tau(a: FloatArray, b: FloatArray) -> float | None:
-    spread = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / spread if spread else None

@@ -62,24 +62,15 @@ def confusion_of_cells(cells: IntArray, categories: Sequence[Any]) -> Confusion:
     return Confusion(tuple(map(str, categories)), tuple(map(tuple, counts)))
 
 
-Weights = Literal["nominal", "linear", "quadratic"]
-
-
-def disagreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return the distance between any two of ``k`` ordered categories, shape (k, k), with zeros on the diagonal."""
-    apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
-    match weights:
-        case "nominal":
-            return np.minimum(apart, 1)
-        case "linear":
-            return apart
-        case "quadratic":
-            return apart**2
+Weights = Literal["nominal", "quadratic"]
 
 
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
     """Return kappa, shape (...), from tables of shape (..., k, k); NaN if expected agreement is 1."""
-    apart = disagreement_weights(tables.shape[-1], weights)
+    places = np.arange(tables.shape[-1])
+    apart = np.square(np.subtract.outer(places, places)).astype(np.float64)
+    if weights == "nominal":
+        apart = np.minimum(apart, 1)
     rows, columns = row_sums(tables), column_sums(tables)
     observed = row_sums(row_sums(tables * apart)) * row_sums(rows)
     expected = row_sums((rows @ apart) * columns)

@@ -1,7 +1,7 @@
 """The statistics of agreement, one row each in ``STATISTICS``: name, the scales that have it, how it is computed."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -112,32 +112,19 @@ class NamedEstimates:
         raise AttributeError(f"no statistic {name}")
 
 
-@dataclass(frozen=True, slots=True)
-class ClassStatistics:
-    """Precision, recall and F1 of the judge for one category, which people gave to ``n`` answers."""
-
-    category: str
-    n: int
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
-    ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in levels. ``unit`` is what
-    the intervals resample. ``classes`` has the statistics of each category, if they are unordered and no statistics
-    were named.
+    ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in levels. ``classes`` has
+    the precision, recall and F1 of the judge for each category, with the number of answers to which people gave it, if
+    the categories are unordered and no statistics were named.
     """
 
-    grade: str
     n: int
-    unit: str
     confusion: Confusion | None
     estimates: Mapping[str, Estimate]
-    classes: tuple[ClassStatistics, ...] = ()
+    classes: tuple[tuple[str, int, dict[str, Estimate]], ...] = ()
 
 
 def pair_statistics(
@@ -164,30 +151,30 @@ def statistics_of(pairs: Pairs, only: Collection[str] | None = None) -> PairStat
     """Return the statistics of rating pairs, or ``only`` the named ones."""
     categories = pairs.scale.categories
     return PairStatistics(
-        grade=pairs.scale.grade,
         n=pairs.n,
-        unit=pairs.groups.unit,
         confusion=None if categories is None else confusion_of_cells(pairs.cells, categories),
         estimates=estimates(pairs, only),
-        classes=class_statistics(pairs) if only is None else (),
+        classes=tuple(class_statistics(pairs)) if only is None else (),
     )
 
 
-def class_statistics(pairs: Pairs) -> tuple[ClassStatistics, ...]:
-    """Return the statistics of each category that a side gave, if the categories are unordered."""
+def class_statistics(pairs: Pairs) -> Iterator[tuple[str, int, dict[str, Estimate]]]:
+    """Yield the statistics of each category that a side gave, if the categories are unordered."""
     if not pairs.scale.names_classes or pairs.n < MIN_PAIRS:
-        return ()
-    k, classes = pairs.scale.k, []
+        return
+    k = pairs.scale.k
     for place, category in enumerate(pairs.scale.categories or ()):
         of_people, of_judge = pairs.people == place, pairs.judge == place
         if of_people.any() or of_judge.any():
             shares = detection_shares(k, place)
             precision_share = replace(shares["precision"], undefined="the judge never gave this class")
             recall_share = replace(shares["sensitivity"], undefined="people never gave this class")
-            precision, recall = pairs.table.share(precision_share), pairs.table.share(recall_share)
-            f1 = pairs.table.statistic(partial(f1_of, category=place), ONE_CATEGORY)
-            classes.append(ClassStatistics(str(category), int(of_people.sum()), precision, recall, f1))
-    return tuple(classes)
+            figures = {
+                "precision": pairs.table.share(precision_share),
+                "recall": pairs.table.share(recall_share),
+                "f1": pairs.table.statistic(partial(f1_of, category=place), ONE_CATEGORY),
+            }
+            yield str(category), int(of_people.sum()), figures
 
 
 def estimates(pairs: Pairs, names: Collection[str] | None = None) -> dict[str, Estimate]:

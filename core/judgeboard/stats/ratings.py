@@ -166,15 +166,13 @@ HUMANS: tuple[Human, ...] = get_args(Human)
 class PeopleValues:
     """One row per response, in the order of its id; several rows of a response if each person is a row.
 
-    ``people`` is the number of persons behind each value. ``gold`` rows are gold labels. ``ties`` responses are left
-    out because no label had most votes, ``only_gold`` responses because people alone count and only a lead graded them.
+    ``ties`` responses are left out because no label had most votes, ``only_gold`` responses because people alone count
+    and only a lead graded them.
     """
 
     response_ids: IntArray
     values: AnyArray
-    people: IntArray
     ties: int = 0
-    gold: int = 0
     only_gold: int = 0
 
 
@@ -198,17 +196,15 @@ def human_values(
     same_length(adjudicated, response_ids)
     by_people = ~adjudicated
     if human == "gold":
-        of_lead = np.unique(response_ids[adjudicated])
-        counted = adjudicated | ~among(response_ids, of_lead)
-        together = one_value_per_response(response_ids[counted], reviewers[counted], values[counted], kind)
-        return replace(together, gold=int(among(together.response_ids, of_lead).sum()))
+        counted = adjudicated | ~among(response_ids, np.unique(response_ids[adjudicated]))
+        return one_value_per_response(response_ids[counted], reviewers[counted], values[counted], kind)
     only_gold = np.setdiff1d(response_ids[adjudicated], response_ids[by_people]).size
     ids, who, grades = response_ids[by_people], reviewers[by_people], values[by_people]
     if human in {"majority", "mean"}:
         return replace(one_value_per_response(ids, who, grades, kind), only_gold=only_gold)
     _check_values(grades)
     order = _check_one_review_each(ids, who)
-    return PeopleValues(ids[order], grades[order], np.ones(len(ids), dtype=np.int64), only_gold=only_gold)
+    return PeopleValues(ids[order], grades[order], only_gold=only_gold)
 
 
 def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: AnyArray, kind: Kind) -> PeopleValues:
@@ -221,7 +217,7 @@ def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: 
     n = same_length(response_ids, reviewers, values)
     _check_values(values)
     if n == 0:
-        return PeopleValues(np.empty(0, dtype=np.int64), values, np.empty(0, dtype=np.int64))
+        return PeopleValues(response_ids, values)
     _check_one_review_each(response_ids, reviewers)
     distinct, levels = np.unique(values, return_inverse=True)
     order = np.lexsort((levels, response_ids))
@@ -233,10 +229,10 @@ def one_value_per_response(response_ids: IntArray, reviewers: AnyArray, values: 
         votes = np.bincount(cells, minlength=len(starts) * len(distinct)).reshape(-1, len(distinct))
         decided = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
         winners = votes.argmax(axis=1)[decided]
-        return PeopleValues(ids[starts][decided], distinct[winners], people[decided], int((~decided).sum()))
+        return PeopleValues(ids[starts][decided], distinct[winners], int((~decided).sum()))
     if kind == "quality":
-        return PeopleValues(ids[starts], distinct[levels[starts + (people - 1) // 2]], people)
-    return PeopleValues(ids[starts], np.add.reduceat(distinct[levels], starts) / people, people)
+        return PeopleValues(ids[starts], distinct[levels[starts + (people - 1) // 2]])
+    return PeopleValues(ids[starts], np.add.reduceat(distinct[levels], starts) / people)
 
 
 def _check_values(values: AnyArray) -> None:

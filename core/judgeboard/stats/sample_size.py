@@ -132,24 +132,13 @@ def design_effect_of_mean(values: FloatArray | BoolArray, groups: Grouping) -> f
     return max(by_group / squares, 1.0)
 
 
-def group_size(sizes: Sequence[float]) -> float:
-    """Return the size of the group of an average row: the sum of squares divided by the sum, 1 without rows."""
-    counts = np.asarray(sizes, dtype=np.float64)
-    total = float(counts.sum())
-    return float(np.square(counts).sum()) / total if total else 1.0
-
-
 def correlation_in_groups(values: FloatArray, groups: Grouping) -> float | None:
     """Return the correlation (0 to 1) of two rows of one evidence group, None if fewer than 30 pairs share a group."""
     sizes = groups.sums(np.ones(len(values)))
     if float((sizes * (sizes - 1)).sum()) / 2 < LEAST_PILOT:
         return None
-    return min((design_effect_of_mean(values, groups) - 1) / (group_size(sizes.tolist()) - 1), 1.0)
-
-
-def planned_design_effect(labelled_per_group: float, correlation: float) -> float:
-    """Return the design effect if the group of an average labelled answer has this many labelled answers."""
-    return 1 + (labelled_per_group - 1) * correlation
+    of_average_row = float(np.square(sizes).sum()) / len(values)  # the size of its group
+    return min((design_effect_of_mean(values, groups) - 1) / (of_average_row - 1), 1.0)
 
 
 def labels_in_groups(
@@ -162,7 +151,7 @@ def labels_in_groups(
     effect, labels = 1.0, labels_needed(1.0)
     for _ in range(_ROUNDS):
         part = 1.0 if labels is None else min(labels / answers, 1.0)
-        effect = planned_design_effect(1 + part * (answers_per_group - 1), correlation)
+        effect = 1 + part * (answers_per_group - 1) * correlation
         following = labels_needed(effect)
         if following == labels:
             break

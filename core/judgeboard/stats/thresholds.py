@@ -81,22 +81,13 @@ def confidence_threshold(
     order = np.argsort(-confidence, kind="stable")
     errors = np.append(0, np.cumsum(wrong[order]))
     counts = np.searchsorted(-confidence[order], -thresholds, side="right")
-    tests = [SelectedLabels(n, int(errors[n]), design_effect) for n in counts.tolist()]
-    return lowest_passing(thresholds, tests, risk=risk, delta=delta, starts=starts, fewest=fewest)
-
-
-@dataclass(frozen=True, slots=True)
-class SelectedLabels:
-    """The labels at or above a threshold: their number, how many of them are wrong, and their design effect."""
-
-    n: int
-    wrong: int
-    design_effect: float = 1.0
+    labels = [(n, int(errors[n]), design_effect) for n in counts.tolist()]
+    return lowest_passing(thresholds, labels, risk=risk, delta=delta, starts=starts, fewest=fewest)
 
 
 def lowest_passing(
     thresholds: FloatArray,
-    labels: Sequence[SelectedLabels],
+    labels: Sequence[tuple[int, int, float]],
     *,
     risk: float,
     delta: float = DELTA,
@@ -105,13 +96,14 @@ def lowest_passing(
 ) -> Passed | None:
     """Return the same as `confidence_threshold` from the ``labels`` at or above each threshold.
 
-    They may be different samples of the answers at or above the threshold: each test holds for itself.
+    These are their number, how many of them are wrong, and their design effect. They may be different samples of the
+    answers at or above the threshold: each test holds for itself.
     """
     least = max(fewest, math.log(delta / starts) / math.log(1 - risk))
     best: Passed | None = None
     for start in range(starts):
         for at in range(start * len(thresholds) // starts, len(thresholds)):
-            n, wrong, effect = labels[at].n, labels[at].wrong, labels[at].design_effect
+            n, wrong, effect = labels[at]
             if n / effect < least:
                 continue
             bound = wrong_bound(wrong, n, delta / starts, effect)

@@ -241,7 +241,7 @@ def main_rows(items: Items, needed: int) -> Iterator[Row]:
 
 def count_row(figure: str, slice_: str | None, n: int) -> Row:
     """Return a number of items as a row."""
-    return Row(figure, slice_, n, None, None, n, None)
+    return Row(figure, slice_, n, n=n)
 
 
 def gate_rows(items: Items, needed: int, slice_: str | None, rows: BoolArray) -> Iterator[Row]:
@@ -266,7 +266,7 @@ def conditions_part(items: Items, needed: int) -> Result:
             ("unmeasured", verdicts.asked & ~verdicts.usable),
             ("not_asked", ~verdicts.asked),
         ):
-            rows.append(Row(figure, CONDITIONS[name], int(hits.sum()), None, None, items.n, None))
+            rows.append(Row(figure, CONDITIONS[name], int(hits.sum()), n=items.n))
     return _part("verdicts_by_condition", "condition", rows)
 
 
@@ -350,7 +350,7 @@ def tuned_part(items: Items) -> Result:
         scores.append(_cross_validated(at_each, questions))
         scored.append(places)
         rows += [
-            Row("needed", category, _best(at_each), None, None, len(places), None),
+            Row("needed", category, _best(at_each), n=len(places)),
             Row.of("selective", category, half_credit(scores[-1], questions)),
         ]
     rows.append(Row.of("selective", ALL, half_credit(np.concatenate(scores), items.grouped(np.concatenate(scored)))))
