@@ -16,7 +16,7 @@ import numpy as np
 from judgeboard.measure.label_plans import PlanGoal, plan_number
 from judgeboard.measure.plans import plan_of_rate
 from judgeboard.measure.samples import SampledLabels, StratumName
-from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
+from judgeboard.stats.arrays import BoolArray, IntArray
 from judgeboard.stats.rates import rate, summed
 
 REACHES, SIZES, PILOT = (0.05, 0.03), (6_000, 3_000), 40
@@ -76,8 +76,6 @@ def sample_of(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled:
         labels=labels,
         response_ids=np.flatnonzero(labelled),
         verdicts=verdicts[labelled],
-        badness=verdicts[labelled],
-        query_types=no_ints(),
         strata=(StratumName("no", "good", False), StratumName("no", "bad", False)),
         extras=0,
         left_out={},

@@ -18,7 +18,7 @@ from judgeboard.domain import Estimate
 from judgeboard.measure.all_answers import evenly_sampled, what_to_label
 from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.result import ALL, About, Row
+from judgeboard.measure.result import ALL, About, Row, without_zeros
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, scored_version
 from judgeboard.measure.versus import labels_on_all
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
@@ -38,6 +38,7 @@ from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
 from judgeboard.store.filters import RowFilter, where_options
 from judgeboard.store.pairs import same_questions
+from judgeboard.store.statements import Columns
 from judgeboard.store.strata import BAD, UNUSABLE, count_log
 
 By = Literal["query_type"]
@@ -88,7 +89,7 @@ def compare_sources(
         verdicts=bad[at_b].astype(np.float64) - bad[at_a].astype(np.float64),
         usable=usable,
         labelled=labelled,
-        values=(known.values[at_b] - known.values[at_a])[labelled],
+        labels=known.values[at_b] - known.values[at_a],
         groups=answers.evidence_groups[at_a],
     )
     one_side = int((known.labelled[at_a] ^ known.labelled[at_b]).sum())
@@ -119,7 +120,7 @@ def compare_sources(
     ]
     if by:
         rows += _by_type(changes, types.names, types.codes)
-    about = About(judges=(version.title,), by=by, left_out={reason: n for reason, n in left_out.items() if n})
+    about = About(judges=(version.title,), by=by, left_out=without_zeros(left_out))
     nothing = None
     if len(usable) < MIN_GROUPS:
         nothing = note("too_few_questions", n=len(usable), needed=MIN_GROUPS)
@@ -132,26 +133,23 @@ def compare_sources(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Changes:
-    """One row per question: the judge's change of badness and of the verdict; ``values`` are of labelled questions."""
+class _Changes(Columns):
+    """One row per question: the change of the judge's badness, of its verdict, and of the label (NaN without labels).
+
+    Both verdicts are ``usable``, or not. ``labelled`` questions have labels on both answers that count.
+    """
 
     scores: FloatArray
     verdicts: FloatArray
     usable: BoolArray
     labelled: BoolArray
-    values: FloatArray
+    labels: FloatArray
     groups: IntArray
 
-    def at(self, rows: BoolArray) -> "_Changes":
-        """Return some of the questions, by a mask."""
-        return _Changes(
-            self.scores[rows],
-            self.verdicts[rows],
-            self.usable[rows],
-            self.labelled[rows],
-            self.values[rows[self.labelled]],
-            self.groups[rows],
-        )
+    @property
+    def values(self) -> FloatArray:
+        """The change of the label of each labelled question."""
+        return self.labels[self.labelled]
 
     @property
     def labelled_groups(self) -> int:
@@ -247,8 +245,7 @@ def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, s
         where = replace(where, graded=False)
         n = count_log(connection, where)
         options = f"--all-answers --limit {n}"
-    conditions = shlex.join(where_options(where))
-    return f"judgeboard queue create ab {options} {conditions}" if n else None
+    return f"judgeboard queue create ab {options} {shlex.join(where_options(where))}" if n else None
 
 
 def _not_counted_because(sample: SampledLabels, where: RowFilter) -> tuple[str, str | None]:
@@ -257,9 +254,8 @@ def _not_counted_because(sample: SampledLabels, where: RowFilter) -> tuple[str, 
         need = what_to_label(sample)
         return ("the labels are no random sample" if need is None else need.missing), None
     by = "source" if where.sources else "generator"
-    conditions = shlex.join(where_options(where))
     often = "people labelled some kinds of answers more often than others"
-    return often, f"judgeboard labels rate --by {by} {conditions}"
+    return often, f"judgeboard labels rate --by {by} {shlex.join(where_options(where))}"
 
 
 def _caveats(result: Contrast, alone: Estimate, unusable: int) -> Iterator[Note]:

@@ -62,7 +62,7 @@ from judgeboard.measure.ratings import (
     unjudged_answers,
 )
 from judgeboard.measure.repeats import of_repeats
-from judgeboard.measure.result import About, Result, Row
+from judgeboard.measure.result import About, Result, Row, without_zeros
 from judgeboard.measure.samples import LabelledAnswers, labelled_answers
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
@@ -221,7 +221,7 @@ def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
     left_out = {"one_person": int((rated.ratings.per_item == 1).sum()), "revealed": source.revealed}
     return replace(
         result,
-        about=replace(result.about, left_out={reason: n for reason, n in left_out.items() if n}),
+        about=replace(result.about, left_out=without_zeros(left_out)),
         aspect=source.aspect,
         title="people",
         parts=(
@@ -262,7 +262,7 @@ def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
     result = of_raters(choice, rated.ratings)
     result = replace(result, rows=(*result.rows, *_slices_of_raters(choice, source, rated)))
     titles = tuple(each.title for each in versions if each.title in rated.ratings.raters)
-    left_out = {reason: n for reason, n in source.left_out_of_judges(versions, rated).items() if n}
+    left_out = without_zeros(source.left_out_of_judges(versions, rated))
     return replace(
         result,
         about=replace(result.about, judges=titles, left_out=left_out),

@@ -13,6 +13,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.measure.choice import AgreementChoice, By, Unit, slices_of
 from judgeboard.measure.ratings import Comparisons, ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.measure.result import without_zeros
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
 from judgeboard.stats.ratings import PREFERENCE, PeopleValues, Scale, human_values
@@ -143,8 +144,7 @@ class PairRatings:
         counts = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
         pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
-        left_out = {why: n for why, n in left_out.items() if n}
-        return replace(pairs, left_out=left_out, comparisons=verdicts.at(np.unique(at)))
+        return replace(pairs, left_out=without_zeros(left_out), comparisons=verdicts.at(np.unique(at)))
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""

@@ -25,7 +25,7 @@ from judgeboard.measure.label_plans import (
 )
 from judgeboard.measure.rates import sample_rate
 from judgeboard.measure.result import Result, Row
-from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, sampled_labels
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version
 from judgeboard.measure.versus import BothJudged, more_labels
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
@@ -454,11 +454,10 @@ def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence
     For one version, or none, the answers speak for all answers, and labels of a random sample are not drawn again. For
     two versions they are answers on which both differ, and labels of a random sample of these are not drawn again.
     """
-    versions = plan_versions(connection, judge_versions)
-    if not versions:
-        return DrawPlan(labelled=np.unique(sampled_labels(connection, None, where).response_ids))
-    first, *others = versions
-    if not others:
-        return DrawPlan(first.id, first.title, np.unique(sampled_labels(connection, first, where).response_ids))
-    sample = BothJudged(connection, (first, others[0]), where).sampled_where_they_differ()
-    return DrawPlan(first.id, first.title, np.unique(sample.response_ids), others[0].id, others[0].title)
+    first, other = (*plan_versions(connection, judge_versions), None, None)[:2]
+    if first is None or other is None:
+        sample = LabelledAnswers(connection, first, where).sample()
+    else:
+        sample = BothJudged(connection, (first, other), where).sampled_where_they_differ()
+    judge, other_judge = ((None, None) if each is None else (each.id, each.title) for each in (first, other))
+    return DrawPlan(*judge, np.unique(sample.response_ids), *other_judge)

@@ -16,6 +16,7 @@ from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.judges.evidence_alignment import Level
 from judgeboard.measure.choice import EVERYBODY, GRADES, By, CountedGrades, Unit, slices_of
+from judgeboard.measure.result import without_zeros
 from judgeboard.measure.sample import graded_of, reviewed_for_flags, served_notices
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping
@@ -384,7 +385,7 @@ class PairSource:
                 **in_prompt,
                 "without_verdict": len(people.response_ids) - pairs.n - sum(in_prompt.values()),
             }
-            self._pairs[version_id, grade] = replace(pairs, left_out={why: n for why, n in counts.items() if n})
+            self._pairs[version_id, grade] = replace(pairs, left_out=without_zeros(counts))
         return self._pairs[version_id, grade]
 
     @cached_property
@@ -637,8 +638,7 @@ def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> Unjudged
     if n + answers < MIN_PAIRS:
         return None
     options = None if version.id in retired_versions(connection) else judge_options(version)
-    conditions = shlex.join(where_options(graded))
-    command = None if options is None else f"judgeboard judge {options} {conditions}"
+    command = None if options is None else f"judgeboard judge {options} {shlex.join(where_options(graded))}"
     counts = ((ratings.compared(each).n, -each.id, each.title) for each in ratings.versions)
     other = max((each for each in counts if each[0] >= MIN_PAIRS), default=None)
     if command is None and other is None:

@@ -12,6 +12,7 @@ from judgeboard.measure.agreement_result import AgreementResult, Statistics, of_
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import RESAMPLED
+from judgeboard.measure.result import without_zeros
 from judgeboard.measure.verdict_changes import Side, side_of
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.pair_orders import NONE
@@ -147,7 +148,7 @@ def _result(
         about=replace(
             result.about,
             judges=tuple(each.title for each in versions),
-            left_out={reason: n for reason, n in left_out.items() if n},
+            left_out=without_zeros(left_out),
         ),
         aspect=aspect,
         title=title,

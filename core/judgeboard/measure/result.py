@@ -138,6 +138,11 @@ class Result:
         return to_html(self.table(), [each.text for each in (self.headline, *self.caveats, *self.next)])
 
 
+def without_zeros(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts above 0, by reason."""
+    return {reason: n for reason, n in counts.items() if n}
+
+
 def frame_of(rows: Iterable[Mapping[str, object]], *first: str) -> "pd.DataFrame":
     """Return a DataFrame with the columns of `Row`; the columns ``first`` stand before."""
     import pandas as pd  # takes two seconds to load

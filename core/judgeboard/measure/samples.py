@@ -38,6 +38,7 @@ from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
+from judgeboard.measure.result import without_zeros
 from judgeboard.measure.sample import answers_of, kept_until_changed, reviews_of
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_floats, no_ints, renumbered
 from judgeboard.stats.chance_corrected import alpha
@@ -195,16 +196,6 @@ def no_judge_note(connection: Connection, judge: str | None = None) -> Note:
     if name is not None and any_row(connection, CURRENT_OF_VERSION, CURRENT.c.judge_version_id > 0):
         return note("judge_has_not_judged", judge=name)
     return note("no_judge")
-
-
-def sampled_labels(
-    connection: Connection, version: StoredVersion | None, where: RowFilter | None = None
-) -> SampledLabels:
-    """Return the sampled labels of the answers that match and that a judge version was asked about.
-
-    Without a version, all logged answers count, and strata are only whether a rule picked the answer.
-    """
-    return LabelledAnswers(connection, version, where).sample()
 
 
 def labelled_answers(
@@ -460,7 +451,7 @@ class LabelledAnswers:
             )
             + (StratumName("hidden", None, False),) * bool(hidden),
             extras=int(n @ (labelled & ~sampled)),
-            left_out={reason: number for reason, number in left_out.items() if number},
+            left_out=without_zeros(left_out),
             undecided=count(undecided & decides),
             drawn=count(drawn),
             waiting=count(waiting),

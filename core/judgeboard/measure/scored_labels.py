@@ -13,6 +13,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.flags.rules import excused_confidence, sampling_number
 from judgeboard.measure.all_answers import ToLabel, what_to_label
 from judgeboard.measure.ratings import cuts_of
+from judgeboard.measure.result import without_zeros
 from judgeboard.measure.sample import answers_of
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.settings.model import Cuts
@@ -225,7 +226,7 @@ def load_sample(
         labels,
         judged,
         cuts,
-        {reason: n for reason, n in left_out.items() if n},
+        without_zeros(left_out),
         counts,
         what_to_label(sampled) if unlabelled > MOST_UNLABELLED * sampled.population.total else None,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),

@@ -20,7 +20,7 @@ from judgeboard.measure.more_labels import (
     queue_note,
 )
 from judgeboard.measure.notes import Note, note
-from judgeboard.measure.result import About, Result, Row
+from judgeboard.measure.result import About, Result, Row, without_zeros
 from judgeboard.measure.samples import scored_version
 from judgeboard.measure.scored_labels import (
     DECIMALS,
@@ -148,7 +148,7 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
     left_out = sample.left_out
     if goal.aim in _OF_SELECTED:
         unused = sum(_unused(goal, sample, query_type) for query_type in types)
-        left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
+        left_out = without_zeros(left_out | {"more_often_labelled": unused})
     # Several goals are reached together if each may be missed less often.
     goal = replace(goal, delta=goal.delta / len(types))
     return tuple(_chosen(sample, goal, query_type, left_out) for query_type in types)

@@ -14,7 +14,7 @@ from judgeboard.errors import BadInput
 from judgeboard.measure.contrast import Contrast, contrast
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import people_values
-from judgeboard.measure.result import ALL, About, Row
+from judgeboard.measure.result import ALL, About, Row, without_zeros
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.stats.arrays import BoolArray, IntArray, grouping
 from judgeboard.stats.estimates import measured, unmeasured
@@ -251,7 +251,7 @@ def compare_verdicts(
             "unlabelled": differing - counting,
             "evidence_groups": by_group.count,
         },
-        left_out={reason: n for reason, n in left_out.items() if n},
+        left_out=without_zeros(left_out),
     )
     nothing = _no_contrast(titles, answers, differing, counts.n)
     made = contrast("version", titles, counts.change, rows=figures, about=about, within=within, headline=nothing)

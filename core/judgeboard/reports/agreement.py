@@ -49,6 +49,8 @@ TITLES = {
 }
 """The titles of the parts of a result, by the field that has the figures."""
 
+LEADING = tuple(name for name, row in STATISTICS.items() if row.leads)
+"""The names of the statistics in short tables."""
 ANSWERS = "Answers"
 """The title of the column that says which answers figures describe."""
 PART_FIGURES = {"classes": ("precision", "recall", "f1"), "anchoring": ("moved",), "notices": ("bad_answers",)}
@@ -181,11 +183,6 @@ def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
     return {name: result.statistics[name] for name in result.graded}, result.statistics | result.graded
 
 
-def leading_statistics() -> list[str]:
-    """Return the names of the statistics in short tables."""
-    return [name for name, row in STATISTICS.items() if row.leads]
-
-
 def fields_table(fields: Sequence[FieldAgreement]) -> Table:
     """Return the leading statistics of each field of a label schema: of people, of each option, of each judge."""
     columns = (*map(Column, ("Field", "Raters")), Column("n", "count"), *map(Column, ("Figure", "Value", "95 % CI")))
@@ -210,17 +207,17 @@ def stand_ins_of_fields(fields: Sequence[FieldAgreement]) -> Iterator[str]:
 
 
 def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
-    return [(name, statistics[name]) for name in leading_statistics() if name in statistics]
+    return [(name, statistics[name]) for name in LEADING if name in statistics]
 
 
 def slices_table(result: AgreementResult, only: Sequence[str] = ()) -> Table:
     """Return the leading statistics of slices, or ``only`` these; a cell says why one is not shown."""
-    return replace(result, rows=shown_rows(result)).table("answers", "n", *(only or leading_statistics()))
+    return replace(result, rows=shown_rows(result)).table("answers", "n", *(only or LEADING))
 
 
 def part_table(part: Result) -> Table:
     """Return the figures of a part of a result."""
-    return part.table("n", *PART_FIGURES.get(part.headline.code, leading_statistics()))
+    return part.table("n", *PART_FIGURES.get(part.headline.code, LEADING))
 
 
 def confusion_table(confusion: Confusion) -> Table:

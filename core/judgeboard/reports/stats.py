@@ -14,7 +14,7 @@ from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, stat
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import FIGURES, LEFT_OUT
-from judgeboard.reports.agreement import ANSWERS, leading_statistics
+from judgeboard.reports.agreement import ANSWERS, LEADING
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
@@ -124,7 +124,7 @@ def stats(connection: Connection) -> Stats:
         flags=_flags(count_flags(connection), count_open_graded(connection)),
         graders=tuple(graders),
         agreement=tuple(
-            row for result in every_judge(connection, only=leading_statistics()) for row in _agreement(result, versions)
+            row for result in every_judge(connection, only=LEADING) for row in _agreement(result, versions)
         ),
     )
 
@@ -242,7 +242,7 @@ def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> It
     version = next(each for each in versions if version_title(each.name, each.number) == result.title)
     judge, fingerprint, about = version.name, version.fingerprint, result.about
     n = result.statistics["agreement"].n if result.graded else result.n
-    leading = {name: result.graded[name] for name in leading_statistics() if name in result.graded}
+    leading = {name: result.graded[name] for name in LEADING if name in result.graded}
     yield VersionAgreement(
         judge, fingerprint, about.grade, None, n, result.statistics, result.answers, leading, about.left_out
     )

@@ -20,7 +20,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import Rate, measure_rate
-from judgeboard.measure.samples import SampledLabels, sampled_labels
+from judgeboard.measure.samples import LabelledAnswers, SampledLabels
 from judgeboard.measure.versus import BothJudged
 from judgeboard.reports.rates import OF_JUDGE, rate_lines
 from judgeboard.stats.estimates import percent
@@ -778,7 +778,7 @@ def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]
     flag(log, judged[:20])
     label(log, judged[:20], judged[:8])
     with log.store.reading() as connection:
-        sample = sampled_labels(connection, log.version())
+        sample = LabelledAnswers(connection, log.version()).sample()
     assert sorted(sample.response_ids.tolist()) == sorted(judged[:20])
     assert sample.labels.values.sum() == 8
     assert sample.verdicts.sum() == 5

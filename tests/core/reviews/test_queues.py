@@ -14,7 +14,7 @@ from judgeboard.domain import Decision, DimensionScore, Grade, Label, QueueOrder
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.measure.plans import draw_plan
-from judgeboard.measure.samples import sampled_labels
+from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.checks import MissingGrades
@@ -298,7 +298,7 @@ def test_reviews_of_a_planned_queue_are_a_sample_and_are_not_drawn_again(case) -
     for _ in range(12):
         case.review(case.mara, label="grounded")
     with case.store.reading() as connection:
-        sample = sampled_labels(connection, get_version(connection, "rag"))
+        sample = LabelledAnswers(connection, get_version(connection, "rag")).sample()
     assert (len(sample.response_ids), sample.extras) == (12, 0)
     assert sorted((each.answers, each.labelled) for each in sample.counts) == [(20, 4), (40, 8)]
     made = planned(case, "more", n=48)
@@ -339,7 +339,7 @@ def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_o
     for done in range(1, 31):
         case.review(case.mara, label="hallucinated")
         with case.store.reading() as connection:
-            sample = sampled_labels(connection, get_version(connection, "rag"))
+            sample = LabelledAnswers(connection, get_version(connection, "rag")).sample()
         assert set(sample.response_ids.tolist()) == set(in_order[:done])
 
 
@@ -386,7 +386,7 @@ def test_a_queue_for_two_judges_has_only_answers_on_which_they_differ(case) -> N
     for _ in range(8):
         case.review(case.mara, label="grounded")
     with case.store.reading() as connection:
-        sample = sampled_labels(connection, get_version(connection, "rag v1"))
+        sample = LabelledAnswers(connection, get_version(connection, "rag v1")).sample()
         again = draw_plan(connection, RowFilter(), ["rag v1", "rag v2"])
     # These labels are no sample of all answers.
     assert len(sample.response_ids) == 0
