@@ -339,11 +339,6 @@ def conditions_of(where: RowFilter) -> list[str]:
     return [*texts, "time=none"] if where.no_time else texts
 
 
-def where_options(where: RowFilter) -> list[str]:
-    """Return the options of a command that select the same answers, such as ``--where`` and ``graded=no``."""
-    return [word for condition in conditions_of(where) for word in ("--where", condition)]
-
-
 def _single(field: str, value: str) -> tuple[str, Any]:
     if field in DAY_FIELDS:
         try:
