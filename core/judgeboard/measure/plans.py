@@ -456,8 +456,10 @@ def draw_plan(connection: Connection, where: RowFilter, judge_versions: Sequence
     """
     first, other = (*plan_versions(connection, judge_versions), None, None)[:2]
     if first is None or other is None:
-        sample = LabelledAnswers(connection, first, where).sample()
+        plan, sample = DrawPlan(), LabelledAnswers(connection, first, where).sample()
     else:
+        plan = DrawPlan(other_id=other.id, other_judge=other.title)
         sample = BothJudged(connection, (first, other), where).sampled_where_they_differ()
-    judge, other_judge = ((None, None) if each is None else (each.id, each.title) for each in (first, other))
-    return DrawPlan(*judge, np.unique(sample.response_ids), *other_judge)
+    if first is not None:
+        plan = replace(plan, version_id=first.id, judge=first.title)
+    return replace(plan, labelled=np.unique(sample.response_ids))
