@@ -191,22 +191,16 @@ class _Changes(Columns):
             return MeanChange(unmeasured(n, self.too_few))
         if np.ptp(self.values) == 0:
             return MeanChange(without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n)))
-        strata = self._strata()
+        # Questions without two usable verdicts are a stratum of their own if enough of them are labelled.
+        # Otherwise their predicted change is 0, which is valid too.
+        has_own = np.bincount(self.usable[self.labelled], minlength=2).min() >= 2
+        strata = ~self.usable * np.int64(has_own)
         count = int(strata.max()) + 1
         groups = grouping(self.groups, len(strata)).codes
         sums = summed(strata, self.scores, groups, count, self.labelled, self.values)
         # Student's t has this many degrees of freedom if there is one stratum, and about as many otherwise.
         df = max(self.labelled_groups - count, 1)
         return MeanChange(predicted_mean(*sums, share=False), df)
-
-    def _strata(self) -> IntArray:
-        """Return the stratum of each question.
-
-        Questions without two usable verdicts are a stratum of their own if enough of them are labelled. Otherwise
-        their predicted change is 0, which is valid too.
-        """
-        labels = np.bincount(self.usable[self.labelled], minlength=2)
-        return ~self.usable * np.int64(labels.min() >= 2)
 
 
 def _rows(slice_: str | None, questions: _Changes, change: Estimate, p: float | None) -> Iterator[Row]:

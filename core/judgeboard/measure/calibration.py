@@ -139,7 +139,7 @@ def _as_even_sample(labels: ScoredLabels) -> int:
 def _headline(made: Calibrated, sample: ScoredSample, meaning: Mapping[float, Estimate], *, is_worse: bool) -> Note:
     """Return what the map says of a score, or why it is of no use; ``meaning`` has probabilities of some scores."""
     how = made.score_map.how
-    if missing := missing_of_strata(*sample.per_stratum):
+    if missing := missing_of_strata(sample.answers, sample.labelled):
         return note("map_part_too_small", labels=missing)
     if is_worse:
         is_off = made.ece_before >= _MOSTLY_LUCK * made.ece_by_luck
@@ -159,7 +159,7 @@ def _more_labels(sample: ScoredSample) -> Iterator[Note]:
     """Yield that labels of unequal weight tell less than their number, and which to make. Nobody knows how many."""
     labels, even = sample.labels, _as_even_sample(sample.labels)
     if even < _EVEN * labels.n:
-        more = min(_MORE, sum(each.answers - each.labelled for each in sample.counts))
+        more = min(_MORE, int((sample.answers - sample.labelled).sum()))
         yield note("map_uneven_labels", labels=labels.n, even=even)
         yield note("label_queue", answers=more, command=f"judgeboard queue create NAME --plan rate --n {more}")
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput
@@ -69,8 +68,7 @@ def confident_verdicts(sample: ScoredSample, agreement: float, delta: float = DE
             headline = note("confidence_not_shown", agreement=agreement, n=half.n)
             return Result(about=about, headline=headline, rows=())
         more = labels_missing(needed, half.n, labels.n)
-        has_label = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
-        answers = answers_to_sample(sample, sample.labels, more, has_label)
+        answers = answers_to_sample(sample, sample.labels, more, sample.labelled > 0)
         next_step = queue_note(sample, answers)
         if answers is None:
             next_step = note("log_more_of", more=more, things="answers", counting=labels.n)

@@ -528,7 +528,10 @@ def _panel(
 
 def alarm_words(alarm: Alarm) -> str:
     """Return the change of an alarm in words, with the rates at that time (`changed_words`)."""
-    first, last = (_side_words(alarm.measure, each) for each in (alarm.rate_before, alarm.rate_after))
+    first, last = (
+        points_words(measured(each, 0), sign=True) if alarm.measure == "judge_error" else percent(each)
+        for each in (alarm.rate_before, alarm.rate_after)
+    )
     where = "" if alarm.query_type == ALL_ANSWERS else f" in query type {alarm.query_type}"
     what = f"{WATCHED_WORDS[alarm.measure]}{where} {alarm.direction}"
     return f"The {what} about {day_words(alarm.from_day)}, from {first} to {last}."
@@ -537,10 +540,6 @@ def alarm_words(alarm: Alarm) -> str:
 def acknowledged_words(alarm: Alarm) -> str:
     """Return the change of an acknowledged alarm in words, with the number of the alarm."""
     return f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
-
-
-def _side_words(watched: str, side: float) -> str:
-    return points_words(measured(side, 0), sign=True) if watched == "judge_error" else percent(side)
 
 
 def judge_changes(trend: CorrectedTrend) -> Iterator[tuple[Watched, Direction, str, Note]]:

@@ -33,8 +33,7 @@ def answers_to_sample(
     count if the answers in these ``strata`` had equal chances. So labels in one stratum make labels in others count.
     The queue draws from all answers. The share of things among those is taken from the labels of each stratum.
     """
-    size = len(sample.counts)
-    answers, labelled = sample.per_stratum
+    answers, labelled, size = sample.answers, sample.labelled, len(sample.answers)
     left = answers - labelled
     labels_of_type = np.bincount(sample.labels.of_type(query_type).strata, minlength=size)
     of_type = np.bincount(sample.judged.of_type(query_type).strata, minlength=size) - labels_of_type
@@ -72,8 +71,7 @@ def labels_between(sample: ScoredSample, threshold: float, break_even: float, qu
     more = labels_missing(needed, int((~between.choosing).sum()), between.n)
     if more <= 0:
         return
-    answers, labelled = sample.per_stratum
-    left, size = answers - labelled, len(answers)
+    left, size = sample.answers - sample.labelled, len(sample.answers)
     unlabelled = np.bincount(judged.strata[changed], minlength=size) - np.bincount(between.strata, minlength=size)
     per_drawn = unlabelled / np.maximum(left, 1)
 
@@ -87,7 +85,7 @@ def labels_between(sample: ScoredSample, threshold: float, break_even: float, qu
 
 def answers_for_intervals(sample: ScoredSample) -> int:
     """Return how many answers a planned queue must have until each part of the answers has labels enough."""
-    answers, labelled = sample.per_stratum
+    answers, labelled = sample.answers, sample.labelled
     left = (answers - labelled).tolist()
 
     def is_enough(drawn: int) -> bool:
@@ -100,5 +98,5 @@ def answers_for_intervals(sample: ScoredSample) -> int:
 def queue_note(sample: ScoredSample, answers: int | None) -> Note:
     """Return the planned queue of so many ``answers``; if this is None, that all answers are too few."""
     if answers is None:
-        return note("log_more", left=sum(each.answers - each.labelled for each in sample.counts))
+        return note("log_more", left=int((sample.answers - sample.labelled).sum()))
     return note("label_queue", answers=answers, command=f"judgeboard queue create threshold --plan rate --n {answers}")

@@ -18,7 +18,6 @@ from judgeboard.measure.sample import answers_of
 from judgeboard.measure.samples import LabelledAnswers
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
-from judgeboard.stats.rates import Stratum
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.answer_facts import right_refusals
 from judgeboard.store.judge_versions import StoredVersion
@@ -111,8 +110,8 @@ class ScoredLabels(JudgedScores):
 class ScoredSample:
     """Labels and scores for a judge version, or for the mean score of several.
 
-    ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
-    the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says what to label
+    ``cuts`` are the thresholds in force. ``answers`` and ``labelled`` are counts by stratum. ``decides_verdicts``: the
+    judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says what to label
     for figures of all answers, None if they are available. ``left_out`` counts labelled answers by the reason why they
     do not count.
     ``excuses`` says which answers the rule low_groundedness excuses, "" for none.
@@ -123,7 +122,8 @@ class ScoredSample:
     judged: JudgedScores
     cuts: Cuts
     left_out: dict[str, int]
-    counts: tuple[Stratum, ...]
+    answers: IntArray
+    labelled: IntArray
     gap: ToLabel | None = None
     decides_verdicts: bool = False
     excuses: str = ""
@@ -133,15 +133,9 @@ class ScoredSample:
         """The labels that every judged answer had the same chance to get."""
         return self.labels.at(self.labels.by_lot)
 
-    @property
-    def per_stratum(self) -> tuple[IntArray, IntArray]:
-        """The numbers of answers and of labels, by stratum."""
-        answers = np.array([each.answers for each in self.counts], dtype=np.int64)
-        return answers, np.array([each.labelled for each in self.counts], dtype=np.int64)
-
     def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
-        kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]
+        kept: BoolArray = labels.lots < _kept_shares(self.answers, self.labelled, strata)[labels.strata]
         return kept
 
 
@@ -200,17 +194,18 @@ def load_sample(
     judged = JudgedScores(
         answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
     )
-    of_labels, counts = judged.at(sampled.is_sampled), sampled.counts
+    of_labels = judged.at(sampled.is_sampled)
+    counts = np.array([(each.answers, each.labelled) for each in sampled.counts], dtype=np.int64)
+    of_strata, labelled = counts.reshape(-1, 2).T
     ids = of_labels.response_ids.tolist()
     lots = np.array([sampling_number("lot", "response", str(id_)) for id_ in ids], dtype=np.float64)
-    has_label = np.array([each.labelled > 0 for each in counts], dtype=np.bool_)
     labels = record_of(
         ScoredLabels,
         of_labels,
         judged_bad=of_labels.badness > 0.5 if len(versions) > 1 else sampled.verdicts == 1,
         bad=sampled.labels.values > 0,
-        weights=np.array([each.answers / max(each.labelled, 1) for each in counts])[of_labels.strata],
-        by_lot=lots < _kept_shares(counts, has_label)[of_labels.strata],
+        weights=(of_strata / np.maximum(labelled, 1))[of_labels.strata],
+        by_lot=lots < _kept_shares(of_strata, labelled, labelled > 0)[of_labels.strata],
         lots=lots,
     )
     left_out = {
@@ -220,14 +215,15 @@ def load_sample(
         "without_score": int((first.labelled & ~scored).sum()),
         "more_often_labelled": int((~labels.by_lot).sum()),
     }
-    unlabelled = sum(each.answers for each in counts if not each.labelled)
+    unlabelled = of_strata[labelled == 0].sum()
     return ScoredSample(
         title,
         labels,
         judged,
         cuts,
         without_zeros(left_out),
-        counts,
+        of_strata,
+        labelled,
         what_to_label(sampled) if unlabelled > MOST_UNLABELLED * sampled.population.total else None,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),
         " and ".join(excuses),
@@ -248,11 +244,9 @@ def _mean_badness(judges: Sequence[JudgedAnswers]) -> FloatArray:
     return badness
 
 
-def _kept_shares(counts: Sequence[Stratum], strata: BoolArray) -> FloatArray:
+def _kept_shares(answers: IntArray, labelled: IntArray, strata: BoolArray) -> FloatArray:
     """Return the share of each stratum's labels to keep, so that answers in ``strata`` have equal chances; else 0."""
-    answers = np.array([each.answers for each in counts], dtype=np.int64)
-    labelled = np.array([each.labelled for each in counts], dtype=np.int64)
-    kept, with_label = np.zeros(len(counts)), strata & (labelled > 0)
+    kept, with_label = np.zeros(len(answers)), strata & (labelled > 0)
     if with_label.any():
         kept[with_label] = equal_chances(answers[with_label], labelled[with_label])
     return kept

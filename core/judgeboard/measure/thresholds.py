@@ -222,7 +222,9 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
         setting = setting_of(test.threshold, judged.badness)
         chosen = other.at(setting, test.threshold)
         is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
-        rows = [*chosen.rows(CHOSEN), *_test_rows(test), *rows]
+        tested = {"tested_badness": test.threshold, "tested_wrong": test.wrong, "tested_wrong_bound": test.bound}
+        of_test = (tested | {"design_effect": test.design_effect}).items()
+        rows = [*chosen.rows(CHOSEN), *(Row(name, CHOSEN, value, n=test.n) for name, value in of_test), *rows]
     code = decision(goal, in_force, held_out, chosen, is_same=is_same)
     next_steps: tuple[Note, ...] = ()
     if code == "threshold_not_shown":
@@ -236,13 +238,6 @@ def _chosen(sample: ScoredSample, goal: Goal, query_type: str | None, left_out: 
     if of_all.missing and not next_steps and query_type is None:
         next_steps = (queue_note(sample, answers_for_intervals(sample)),)
     return replace(result, headline=headline, rows=tuple(rows), caveats=tuple(caveats), next=next_steps)
-
-
-def _test_rows(test: Passed) -> Iterator[Row]:
-    """Yield the test that a threshold on badness passed, on the half of the labels that chooses."""
-    for name, value in (("badness", test.threshold), ("wrong", test.wrong), ("wrong_bound", test.bound)):
-        yield Row(f"tested_{name}", CHOSEN, value, n=test.n)
-    yield Row("design_effect", CHOSEN, test.design_effect, n=test.n)
 
 
 def _caveats(sample: ScoredSample, in_force: AtThreshold) -> list[Note]:
@@ -323,8 +318,8 @@ def _test_of_selected(
         grid = grid[::-1]
     at_thresholds: list[tuple[int, int, float]] = []
     kept = half
-    effect, before = 1.0, np.zeros(len(sample.counts), dtype=np.bool_)
-    for threshold, strata in _strata_selected(goal, grid, judged, len(sample.counts)):
+    effect, before = 1.0, np.zeros(len(sample.answers), dtype=np.bool_)
+    for threshold, strata in _strata_selected(goal, grid, judged, len(sample.answers)):
         if not np.array_equal(strata, before):
             kept = half.at(sample.with_equal_chances(half, strata))
             effect, before = _design_effect(goal, kept), strata
@@ -355,7 +350,7 @@ def _unused(goal: Goal, sample: ScoredSample, query_type: str | None) -> int:
     """Return how many labels count at no threshold for a goal, because such answers are labelled more often."""
     labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     used = np.zeros(labels.n, dtype=np.bool_)
-    for _, strata in _strata_selected(goal, score_grid(judged.badness), judged, len(sample.counts)):
+    for _, strata in _strata_selected(goal, score_grid(judged.badness), judged, len(sample.answers)):
         used |= sample.with_equal_chances(labels, strata)
     return int((~used).sum())
 
@@ -443,9 +438,9 @@ def _more_labels(
     """Return that no threshold is shown to reach the goal, and what to label. Only labels with equal chances count."""
     labels, judged = sample.labels.of_type(query_type), sample.judged.of_type(query_type)
     of_goal, things = labels.at(_rows(goal, labels)), "bad answers"
-    strata = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
+    strata = sample.labelled > 0
     if goal.aim in _OF_SELECTED:
-        strata = np.isin(np.arange(len(sample.counts)), judged.strata[_selected(goal, judged.rule_badness, 0.5)])
+        strata = np.isin(np.arange(len(sample.answers)), judged.strata[_selected(goal, judged.rule_badness, 0.5)])
         things = f"answers that the judge calls {'good' if goal.aim == 'false_omission' else 'bad'}"
         counting = of_goal.at(sample.with_equal_chances(of_goal, strata))
     else:

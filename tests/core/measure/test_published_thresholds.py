@@ -15,7 +15,6 @@ from judgeboard.measure.thresholds import CHOSEN, AtThreshold, Goal, advised_set
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
-from judgeboard.stats.rates import Stratum
 from judgeboard.store.statements import TextColumn, record_of
 from shared_answers import SharedAnswers, shared_answers
 
@@ -73,7 +72,8 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> Scor
         judged.at(inside),
         cuts,
         {},
-        (Stratum(n, n, int(answers.bad.sum())),),
+        np.array([n]),
+        np.array([n]),
     )
 
 
