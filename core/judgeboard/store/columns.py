@@ -162,8 +162,8 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     began_with: ClassVar[str | None] = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the columns."""
-        return self.model_dump()
+        """Return the columns in the order of the class."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
     @declared_attr.directive
     @classmethod

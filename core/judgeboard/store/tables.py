@@ -1245,7 +1245,7 @@ class ApiKey(Stored, table=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns without the hash, which is sent nowhere."""
-        return self.model_dump(exclude={"hash"})
+        return {name: value for name, value in super().as_json().items() if name != "hash"}
 
     def unusable(self, now: datetime) -> str | None:
         """Return why the key is not accepted: "revoked" or "expired"; None if it is."""
