@@ -219,8 +219,8 @@ def slice_of(name: str, of_pairs: PairStatistics, in_all: InAllAnswers | None) -
 
     If a part has too few labels, they have no value: figures of the graded answers would stand beside those of all.
     """
-    if in_all is None or not (in_all.is_weighted or in_all.lacks_labels):
-        described = None if in_all is None else in_all.described
+    described = None if in_all is None else in_all.described
+    if in_all is None or not (in_all.is_weighted or (in_all.too_few is not None and described is None)):
         return rows_of(of_pairs.n, with_accuracy(of_pairs), name, described)
     return rows_of(in_all.labels, with_accuracy(_replaced(of_pairs, in_all)), name, in_all.answers)
 

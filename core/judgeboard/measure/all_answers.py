@@ -176,11 +176,6 @@ class InAllAnswers:
         """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
         return self.answers if self.is_weighted or self.is_complete or self.is_random else None
 
-    @property
-    def lacks_labels(self) -> bool:
-        """Whether the statistics are not available because a part has a few labels, but not enough."""
-        return self.too_few is not None and self.described is None
-
 
 def in_all_answers(
     loaded: LabelledAnswers,

@@ -13,12 +13,6 @@ from judgeboard.measure.words import FIGURES
 OF_JUDGE = ("agreement", "kappa", "sensitivity", "specificity", "precision")
 
 
-def rate_table(result: Rate) -> Table:
-    """Return the rate of all answers and of each slice, beside the judge's own share and the labels alone."""
-    alone = ("judge_alone", "labels_alone") if result.about.grade == "label" else ("judge_mean", "labels_mean")
-    return result.table(figure_of(result.about.grade), "bad_answers_now", "labels", "answers", *alone).without_empty()
-
-
 def _verdict_words(verdicts: Sequence[JudgeVerdict]) -> str:
     """Return "bad", "good or none", or "any" for all verdicts."""
     if len(verdicts) == len(get_args(JudgeVerdict)):
@@ -79,7 +73,9 @@ def rate_lines(result: Rate) -> Iterator[str]:
     yield from (each.text for each in (*result.next, *result.caveats))
     yield from filter(None, [left_out_sentence(result.about.left_out)])
     yield ""
-    yield from text_lines(rate_table(result))
+    alone = ("judge_alone", "labels_alone") if result.about.grade == "label" else ("judge_mean", "labels_mean")
+    rates = result.table(figure_of(result.about.grade), "bad_answers_now", "labels", "answers", *alone)
+    yield from text_lines(rates.without_empty())
     if result.strata and not result.is_random:
         yield ""
         yield from text_lines(strata_table(result))
