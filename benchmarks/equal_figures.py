@@ -142,6 +142,7 @@ RENAMED: Sequence[tuple[str, str, str]] = (
     ("test audit", r"^where\b", "about.where"),
     ("test audit", r"^judge_version$", "about.judges[0]"),
     ("test audit", r"^supreme_version$", "about.judges[1]"),
+    ("suite", r"^(cases\[.*\.dimensions\.\w+)\.score$", r"\1.value"),
     # Self-reference: a gate, a level of agreement and a category are slices.
     ("compare ssr", r"^conditions\.A\.", "conditions.without."),
     ("compare ssr", r"^conditions\.B\.", "conditions.always."),
