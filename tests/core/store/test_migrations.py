@@ -399,7 +399,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/trends[^/]*/left_out/\d+/words": "The number stands beside the words.",
     r"/figures/.+/(sentence|notes|warnings)": "Sentences are codes with their numbers.",
     r"/figures/queue list/queues/[02]/assigned_to": "The test assigns them: a blind queue must name its people.",
-    r"/figures/queue list/queues/\d+/rules/1": 'The order is called "most doubtful first".',
+    r"/figures/queue list/queues/\d+/rules": "Rules are labels with values.",
     r"/figures/agreement/statistics/auroc/(low|high|method)": "The interval holds near 1 and with few bad answers.",
     r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
     r"/figures/health/checks/11/statistic/(value|n)": "Only graded answers that stand for all judged ones count.",
