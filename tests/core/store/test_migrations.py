@@ -417,7 +417,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/calibrate/": "A map that is worse than the scores is not shown. Weights are of answers with a score.",
     r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
     r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
-    r"/figures/anchors report/comparisons/\d+/sentences/": "One notation for a difference.",
+    r"/figures/anchors report/": "Comparisons are slices of figures.",
     r"/figures/rate by type/warnings: ": "Open alarms of query types are named.",
     r"/exports/reviews/\d+/scale: missing": "Each score of a review has its own scale, as an import reads it.",
     r"/exports/preferences/\d+/preference: missing": "The id of a review has one name: review.",
