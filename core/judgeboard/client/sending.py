@@ -240,8 +240,10 @@ class Client:
             asked, tries = None, tries + 1
             try:
                 reply = http.post(batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]")
-            except (httpx.LocalProtocolError, httpx.UnsupportedProtocol):  # the text of the first one has the key
+            except httpx.LocalProtocolError:  # its text has the header, and so the key
                 return [(_UNUSABLE, len(batch))]
+            except httpx.UnsupportedProtocol as error:
+                return [(f"{_UNUSABLE}: {error}", len(batch))]
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:

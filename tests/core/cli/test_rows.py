@@ -14,7 +14,7 @@ from judgeboard.cli.app import root, run
 from judgeboard.cli.groups import Command
 
 # Words that a command with arguments needs, and commands whose rows are not in the database.
-ARGUMENTS = {"test health": ["lexical"]}
+ARGUMENTS = {"test health": ["lexical"], "compare ssr": ["--recorded"]}
 NOT_RUN = {"rule test"}  # sends a message
 NAMES_OF_LISTS = {"list", "log", "events", "work", "counts", "checks"}
 

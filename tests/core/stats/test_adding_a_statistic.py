@@ -10,7 +10,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.reports.agreement import figures_table, report_page
+from judgeboard.reports.agreement import LEADING, figures_table, report_page
 from judgeboard.reports.front_page import log_summary
 from judgeboard.stats.estimates import measured
 from judgeboard.stats.pair_statistics import STATISTICS, Pairs, Statistic
@@ -28,6 +28,7 @@ def test_a_row_of_statistics_appears_everywhere(
 ) -> None:
     row = Statistic("Pairs per group", of_pairs=pairs_per_group, leads=True)
     monkeypatch.setitem(STATISTICS, "pairs_per_group", row)  # type: ignore[misc]
+    monkeypatch.setattr("judgeboard.reports.stats.LEADING", (*LEADING, "pairs_per_group"))
     log = sqlite_log
     ids = log.answers(20)
     labels = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}

@@ -56,7 +56,7 @@ def test_the_seven_detectors_come_out_as_in_scikit_learn_and_scipy(ragtruth):
     for rows in ragtruth.values():
         judge, people, scores = rows["judge"], rows["people"], rows["scores"]
         got = pair_statistics(judge, people, LABEL, rows["groups"], scores=scores)
-        assert (got.n, got.unit) == (1344, "evidence group")
+        assert (got.n, got.kappa.unit) == (1344, "evidence group")
         assert got.agreement.value == pytest.approx(metrics.accuracy_score(people, judge), abs=1e-12)
         assert got.kappa.value == pytest.approx(metrics.cohen_kappa_score(people, judge), abs=1e-12)
         bad = {"pos_label": "hallucinated"}

@@ -3,6 +3,7 @@
 import io
 import json
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,7 +102,7 @@ def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
     endpoint.reply = failure(401, "bad key")
     with working(sqlite_store):
         stopped = ended(sqlite_store, ask(sqlite_store, rag(endpoint)))
-    (note,) = [part for part in markup(open_page("runs")).split("<div") if "This run is stopped:" in part]
+    (note,) = [part for part in unescape(markup(open_page("runs"))).split("<div") if "This run is stopped:" in part]
     assert "jb-note" in note
     assert len(stopped.why or "") > 60
     assert (stopped.why or "").rstrip(".") in note
