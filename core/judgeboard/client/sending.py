@@ -178,9 +178,9 @@ class Client:
             headers["authorization"] = f"Bearer {self.api_key}"
         try:
             http = httpx.Client(base_url=self.url, headers=headers, timeout=self.timeout_s)
-        except Exception:  # noqa: BLE001 - a wrong address or key: nothing can be sent
+        except Exception as error:  # noqa: BLE001 - a wrong address or key: nothing can be sent
             while True:
-                self._drop(len(self._next_batch()), _UNUSABLE)
+                self._drop(len(self._next_batch()), f"{_UNUSABLE} ({type(error).__name__})")
                 self._end_batch()
         with http:
             while True:

@@ -377,12 +377,12 @@ def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
             # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that it does not have.
-            found = trace_id_of(item) or item.metadata.get("trace_id")
-            if not found and "langfuse" in f"{item.source} {item.metadata}".lower():
-                found = item.external_id
+            trace_id = trace_id_of(item) or item.metadata.get("trace_id")
+            if not trace_id and "langfuse" in f"{item.source} {item.metadata}".lower():
+                trace_id = item.external_id
             body = {
                 "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
-                "traceId": str(found or needed_trace_id(item)),
+                "traceId": str(trace_id or needed_trace_id(item)),
                 "observationId": span_id_of(item),
                 "name": score.name,
                 "value": score.value if score.label is None else score.label,
