@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.domain import Action, Role
 from judgeboard.errors import JudgeboardError, NotAllowed
+from judgeboard.measure.sample import count_logged
 from judgeboard.people.permissions import ENTERED, may, role_of, why_not
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings.masking import masked, without_secrets
@@ -25,7 +26,6 @@ from judgeboard.store.engine import Store, database_url
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
-from judgeboard.store.overview import count_responses
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.text import counted
@@ -397,7 +397,7 @@ def _show_hidden() -> None:
         hidden = count_hidden(connection)
         if not hidden:
             return
-        visible = count_responses(connection)
+        visible = count_logged(connection)
     words = f"You see {visible:,} of {counted(visible + hidden, 'answer')}. You are to review the others blind."
     show(tag("div", words, cls="jb-cap"))
 

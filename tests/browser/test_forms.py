@@ -11,7 +11,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from page_state import DECIDE, GUARD, idle, settled, visit
@@ -137,11 +137,11 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     (rejected,) = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
     assert rejected["line"] == 5
     with site.store.reading() as connection:
-        before = count_responses(connection)
+        before = count_log(connection)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(card).to_contain_text("4 answers were imported.")
     with site.store.reading() as connection:
-        assert count_responses(connection) == before + 4
+        assert count_log(connection) == before + 4
     page.get_by_role("button", name="Judge these answers").click()
     page.wait_for_url("**/rejudge?rows=plain**")
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")

@@ -84,7 +84,7 @@ def judge_command(
     """
     from judgeboard.cli.judging import Judging
     from judgeboard.runs.named_judges import judge_keywords
-    from judgeboard.store.overview import count_responses
+    from judgeboard.store.overview import count_log
 
     given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
     with_models = any(option.names_models for option, _ in given)
@@ -123,7 +123,7 @@ def judge_command(
     options.show(summary, lines, judging.warnings)
     if summary.exit_code == 0:
         with judging.store.reading() as connection:
-            has_answers = summary.selected or count_responses(connection)
+            has_answers = summary.selected or count_log(connection)
         options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
 

@@ -27,7 +27,7 @@ from judgeboard.store.engine import Readable, Store, damaged
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.jobs import worker_settings
 from judgeboard.store.opening import open_store
-from judgeboard.store.overview import count_open_flags, count_responses
+from judgeboard.store.overview import count_log, count_open_flags
 from judgeboard.text import counted
 
 _SMALL = JudgeInput(0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",))
@@ -55,7 +55,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
     with closing(store):
         try:
             with see(store).reading() as connection:
-                answers, open_flags = count_responses(connection), count_open_flags(connection)
+                answers, open_flags = count_log(connection), count_open_flags(connection)
             yield _file_finding(store)
             yield from _hash_findings(store)
             yield from _settings_findings(store)

@@ -37,9 +37,10 @@ from judgeboard.stats.paired import (
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
 from judgeboard.store.filters import RowFilter, where_options
+from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import same_questions
 from judgeboard.store.statements import Columns
-from judgeboard.store.strata import BAD, UNUSABLE, count_log
+from judgeboard.store.strata import BAD, UNUSABLE
 
 By = Literal["query_type"]
 

@@ -82,6 +82,7 @@ class DatedAnswers:
         self.with_time = int((days >= 0).sum())
         self._samples: dict[tuple[int, int], SampledLabels] = {}
         self._windows: dict[tuple[int, int], Window] = {}
+        self._gaps: dict[tuple[int, int], bool] = {}
         self._verdicts = labelled.answers.verdicts[self._rows]
         self._groups = grouping_of_numbers(labelled.groups[self._rows])
 
@@ -93,7 +94,8 @@ class DatedAnswers:
 
     def hidden(self, first: int, last: int) -> str | None:
         """Return why these days have no figure, and what to do, if too many answers are hidden from the viewer."""
-        return self._labelled.hidden_sentence() if self.sample(first, last).hidden else None
+        days = self._between(first, last)
+        return self._labelled.hidden_sentence() if self._labelled.hidden(days.stop - days.start) else None
 
     def window(self, first: int, last: int) -> Window:
         """Return the strata of the answers from the day ``first`` to the day ``last``, both included."""
@@ -118,9 +120,12 @@ class DatedAnswers:
             whole = (Stratum(len(unusable), len(unusable), int(unusable.sum())),)
             effect = design_effect_of_mean(unusable, self._groups.at(np.arange(days.start, days.stop)))
             return rate(whole, "app", effect), rate_error(whole)
-        sampled, window = self.sample(first, last), self.window(first, last)
-        if not window.strata or any(not stratum.labelled for stratum in window.strata):
+        if (first, last) not in self._gaps:
+            rows = self._rows[self._between(first, last)]
+            self._gaps[first, last] = not len(rows) or self._labelled.has_gap(rows)
+        if self._gaps[first, last]:
             return None
+        sampled, window = self.sample(first, last), self.window(first, last)
         if watched == "bad_share":
             return window.rate, rate_error(window.strata)
         counts = zip(sampled.counts, sampled.judged_by.tolist(), sampled.judged_bad_by.tolist(), strict=True)

@@ -342,7 +342,7 @@ class _Measure:
         if self.pairs is None or sample.hidden:
             return {}, {}
         in_all = in_all_answers(self.loaded, inside, self.target, sample)
-        if brief and in_all.is_weighted:
+        if brief and (in_all.is_weighted or in_all.described is None):
             return dict(in_all.statistics), {}
         pairs = self.pairs
         if inside is not None:

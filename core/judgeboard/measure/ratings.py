@@ -270,7 +270,7 @@ def item_ratings(
 ) -> ItemRatings:
     """Return single ratings as a matrix. Raters with the same name (``names`` by id) get their id as a suffix."""
     items, ratings = ratings_of(ids, rater_ids, values, scale, groups)
-    rater_list = np.unique(rater_ids).tolist()
+    rater_list = np.flatnonzero(np.bincount(rater_ids)).tolist()
     known = [names.get(each, str(each)) for each in rater_list]
     raters = tuple(
         name if known.count(name) == 1 else f"{name} ({each})" for each, name in zip(rater_list, known, strict=True)

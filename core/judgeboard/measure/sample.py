@@ -20,6 +20,7 @@ from judgeboard.store.engine import is_reading, kept_while_reading
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import ReviewedForFlags, read_reviewed_for_flags
 from judgeboard.store.grades import GradedReviews, graded_reviews
+from judgeboard.store.overview import count_log
 from judgeboard.store.settings import thresholds
 from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.statements import NO_DAY
@@ -51,6 +52,12 @@ def answers_of(connection: Connection, version_id: int | None, where: RowFilter 
         return answers
     matching = answers.at(_matches(connection, answers, where or RowFilter()))
     return replace(matching, query_types=matching.query_types.without_unused())
+
+
+def count_logged(connection: Connection, where: RowFilter | None = None) -> int:
+    """Return the number of logged answers that match, kept until something changes."""
+    where = where or RowFilter()
+    return kept_until_changed(connection, ("logged", where), lambda: count_log(connection, where))
 
 
 def log_revision(connection: Connection) -> tuple[int, ...]:

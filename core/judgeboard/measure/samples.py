@@ -39,7 +39,7 @@ from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import column_of, combined_as, gold, people_values, person_grades
 from judgeboard.measure.result import without_zeros
-from judgeboard.measure.sample import answers_of, kept_until_changed, reviews_of
+from judgeboard.measure.sample import answers_of, count_logged, kept_until_changed, reviews_of
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_floats, no_ints, renumbered
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
@@ -56,7 +56,6 @@ from judgeboard.store.strata import (
     UNUSABLE,
     JudgedAnswers,
     RandomOrder,
-    count_log,
     judged_until,
     open_in_random_order,
     reviewed_in_random_order,
@@ -292,7 +291,7 @@ class LabelledAnswers:
             len(people.response_ids) - int(self.labelled.sum()) - int(np.isin(people.response_ids, of_prompts).sum())
         )
         self.left_out = {
-            "not_judged": 0 if version is None else count_log(connection, where) - asked,
+            "not_judged": 0 if version is None else count_logged(connection, where) - asked,
             "hidden": self.few_hidden,
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
@@ -371,22 +370,93 @@ class LabelledAnswers:
         chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
         everything = chosen is None or len(chosen) == len(self.labelled)
         rows: AnyArray | slice = slice(None) if chosen is None or everything else chosen
-        also = () if also_in_random_order is None else also_in_random_order.drawn_from
+        of = self._strata(rows, also_in_random_order, by_verdicts)
+        n, at = of.classes.n, of.at
+        verdict = self.answers.verdicts[at]
+        stratum_of, is_sampled = of.classes.of_answers(of.strata), of.classes.of_answers(of.sampled)
+        hidden = self.hidden(len(stratum_of))
+        size = len(of.names) + bool(hidden)
+        at_labels = np.flatnonzero(is_sampled) if isinstance(rows, slice) else rows[is_sampled]
+
+        def count(inside: BoolArray) -> IntArray:
+            return np.bincount(of.strata, weights=n * inside, minlength=size).astype(np.int64)
+
+        # Answers whose evidence group or score counts are summed one by one, all others by class.
+        is_single = of.sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
+        singles = np.flatnonzero(of.classes.of_answers(is_single))
+        at_singles = singles if isinstance(rows, slice) else rows[singles]
+        population, labels_of_sample = _summed_with_hidden(
+            hidden,
+            stratum_of[singles],
+            self._scores(at_singles),
+            # Numbers without gaps: the sums then cost what these answers cost, not what all cost.
+            self.groups[at_singles] if everything else renumbered(self.groups[at_singles]),
+            len(of.names),
+            is_sampled[singles],
+            self.values[at_labels],
+        )
+        at_all_labels = np.flatnonzero(self.labelled) if isinstance(rows, slice) else rows[self.labelled[rows]]
+        left_out = {
+            **(self.left_out if everything else {}),
+            "ties": int(n @ self._tied[at]),
+            "unsure": int(n @ self._unsure[at]),
+            "skipped": int(n @ self._skipped[at]),
+        }
+        return SampledLabels(
+            grade=self.grade,
+            population=population.with_alone(
+                count(~is_single), count(~is_single & (verdict == BAD) & (self.grade == "label"))
+            ),
+            labels=labels_of_sample,
+            response_ids=self.answers.response_ids[at_labels],
+            verdicts=self._verdicts(at_labels),
+            strata=of.names + (StratumName("hidden", None, False),) * bool(hidden),
+            extras=int(n @ (of.labelled & ~of.sampled)),
+            left_out=without_zeros(left_out),
+            undecided=count(of.undecided & of.decides),
+            drawn=count(of.drawn),
+            waiting=count(of.waiting),
+            uncounted=count(of.drawn & of.labelled & ~of.sampled),
+            unlabelled=count(~of.done),
+            in_open_queues={name: count(waits[at] & ~of.sampled) for name, waits in self._in_open_queues.items()},
+            judged_bad_by=count(verdict == BAD),
+            judged_by=count(of.verdicts != UNUSABLE),
+            all_values=self.values[at_all_labels],
+            all_verdicts=self._verdicts(at_all_labels),
+            stratum_of=stratum_of,
+            is_sampled=is_sampled,
+            is_random=bool(of.by_lot[of.sampled].all()),
+        )
+
+    def has_gap(self, rows: IntArray) -> bool:
+        """Return what `SampledLabels.has_gap` of these rows is, in a fifth of the time."""
+        if self.hidden(len(rows)):
+            return True
+        of = self._strata(rows)
+        return bool((np.bincount(of.strata, of.sampled, len(of.names)) == 0).any())
+
+    def _strata(
+        self, rows: AnyArray | slice, also: ReviewedInQueues | None = None, by_verdicts: IntArray | None = None
+    ) -> "_Strata":
+        """Return the strata of some answers, by class."""
+        drawn_from = () if also is None else also.drawn_from
         asked = list[AnyArray]([] if by_verdicts is None else [by_verdicts])
-        if also_in_random_order is not None:
-            asked += [each[rows] for each in (also_in_random_order.reviewed, *also)]
+        if also is not None:
+            asked += [each[rows] for each in (also.reviewed, *drawn_from)]
         # What follows counts classes, each with its number n of answers; the answer `at` stands for its class.
         classes = _Classes.of(self._class_of[rows], *asked)
         n, at = classes.n, classes.one if isinstance(rows, slice) else rows[classes.one]
         labelled, drawn, verdict = self.labelled[at], self.drawn[at], self.answers.verdicts[at]
-        in_random_order, flags_in_random_order = self._in_orders(at, also_in_random_order)
+        in_random_order, flags_in_random_order = self._in_orders(at, also)
         done = labelled | self._tied[at] | self._unsure[at]
         undecided = self._tied[at] | self._unsure[at] | self._skipped[at]
         waiting = drawn & ~labelled & ~undecided
         picked = self.picked[at].astype(np.int64)
         split = np.where(self.usable[at], verdict if self.grade == "label" else GOOD, UNUSABLE)
         split = split if by_verdicts is None else by_verdicts[classes.one]
-        draws = _missed_draws([each[at] for each in (*self._could_be_drawn, *also)], in_random_order & labelled, n)
+        draws = _missed_draws(
+            [each[at] for each in (*self._could_be_drawn, *drawn_from)], in_random_order & labelled, n
+        )
         names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)
 
         def by_stratum(inside: AnyArray) -> AnyArray:
@@ -408,63 +478,23 @@ class LabelledAnswers:
         flag_classes = [np.unique(names[into == each] % _CLASSES // 3).tolist() for each in kept.tolist()]
         several = np.bincount(into, minlength=len(names))[kept] > 1
 
-        stratum_of, is_sampled = classes.of_answers(strata), classes.of_answers(sampled)
-        hidden = self.hidden(len(stratum_of))
-        size = len(kept) + bool(hidden)
-        at_labels = np.flatnonzero(is_sampled) if isinstance(rows, slice) else rows[is_sampled]
-
-        def count(inside: BoolArray) -> IntArray:
-            return np.bincount(strata, weights=n * inside, minlength=size).astype(np.int64)
-
-        # Answers whose evidence group or score counts are summed one by one, all others by class.
-        is_single = sampled | ~np.isnan(self.answers.scores[at]) | (self._shares_evidence[at] & by_group)
-        singles = np.flatnonzero(classes.of_answers(is_single))
-        at_singles = singles if isinstance(rows, slice) else rows[singles]
-        population, labels_of_sample = _summed_with_hidden(
-            hidden,
-            stratum_of[singles],
-            self._scores(at_singles),
-            # Numbers without gaps: the sums then cost what these answers cost, not what all cost.
-            self.groups[at_singles] if everything else renumbered(self.groups[at_singles]),
-            len(kept),
-            is_sampled[singles],
-            self.values[at_labels],
-        )
-        at_all_labels = np.flatnonzero(self.labelled) if isinstance(rows, slice) else rows[self.labelled[rows]]
-        left_out = {
-            **(self.left_out if everything else {}),
-            "ties": int(n @ self._tied[at]),
-            "unsure": int(n @ self._unsure[at]),
-            "skipped": int(n @ self._skipped[at]),
-        }
-        return SampledLabels(
-            grade=self.grade,
-            population=population.with_alone(
-                count(~is_single), count(~is_single & (verdict == BAD) & (self.grade == "label"))
-            ),
-            labels=labels_of_sample,
-            response_ids=self.answers.response_ids[at_labels],
-            verdicts=self._verdicts(at_labels),
-            strata=tuple(
+        return _Strata(
+            classes=classes,
+            at=at,
+            labelled=labelled,
+            drawn=drawn,
+            done=done,
+            undecided=undecided,
+            waiting=waiting,
+            verdicts=split,
+            sampled=sampled,
+            by_lot=by_lot,
+            decides=decides,
+            strata=strata,
+            names=tuple(
                 self._name(int(code), flagged, whole=bool(whole))
                 for code, flagged, whole in zip(names[kept], flag_classes, several, strict=True)
-            )
-            + (StratumName("hidden", None, False),) * bool(hidden),
-            extras=int(n @ (labelled & ~sampled)),
-            left_out=without_zeros(left_out),
-            undecided=count(undecided & decides),
-            drawn=count(drawn),
-            waiting=count(waiting),
-            uncounted=count(drawn & labelled & ~sampled),
-            unlabelled=count(~done),
-            in_open_queues={name: count(waits[at] & ~sampled) for name, waits in self._in_open_queues.items()},
-            judged_bad_by=count(verdict == BAD),
-            judged_by=count(split != UNUSABLE),
-            all_values=self.values[at_all_labels],
-            all_verdicts=self._verdicts(at_all_labels),
-            stratum_of=stratum_of,
-            is_sampled=is_sampled,
-            is_random=bool(by_lot[sampled].all()),
+            ),
         )
 
     def _in_orders(self, at: IntArray, also: ReviewedInQueues | None) -> tuple[BoolArray, BoolArray]:
@@ -675,3 +705,25 @@ class _Classes(NamedTuple):
         by_code = np.zeros(int(self.occurring.max(initial=-1)) + 1, dtype=of_classes.dtype)
         by_code[self.occurring] = of_classes
         return by_code[self.codes]
+
+
+class _Strata(NamedTuple):
+    """Classes of answers in their strata: one row per class, with the position ``at`` of an answer that stands for it.
+
+    ``done`` were reviewed, ``decides`` are those whose labels would be of a random sample, ``verdicts`` split strata.
+    ``names`` has one entry per stratum.
+    """
+
+    classes: _Classes
+    at: IntArray
+    labelled: BoolArray
+    drawn: BoolArray
+    done: BoolArray
+    undecided: BoolArray
+    waiting: BoolArray
+    verdicts: IntArray
+    sampled: BoolArray
+    by_lot: BoolArray
+    decides: BoolArray
+    strata: IntArray
+    names: tuple[StratumName, ...]

@@ -16,6 +16,7 @@ from judgeboard.measure.changes import Figure, Finding, changes_of
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.periods import FIRST_YEAR, PERIOD_DAYS, Period, PeriodSums, PlausibleDays, by_period, start_of
 from judgeboard.measure.result import ALL, About, Result, Row, frame_of
+from judgeboard.measure.sample import count_logged
 from judgeboard.measure.trend_figures import (
     ALL_ANSWERS,
     MEASURES,
@@ -46,7 +47,6 @@ from judgeboard.store.filters import (
 )
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups, part_groups
-from judgeboard.store.overview import count_responses
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
 from judgeboard.text import EPOCH, counted
@@ -103,7 +103,7 @@ def left_out(
     yield from without_date(counts, days, measure.rows(judge))
     if measure.of_judge and judge is not None:
         unscored = sum(row.unscored for row in every)
-        unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
+        unjudged = count_logged(connection) - sum(row.n + row.unscored for row in every)
         whose, score = of_judge(judge), measure.score
         if unscored > 0:
             if isinstance(score, Criterion):

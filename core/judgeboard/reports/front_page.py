@@ -23,7 +23,7 @@ from judgeboard.stats.estimates import number_words, percent, percent_words
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import day_words, shortened, some_of
@@ -69,7 +69,7 @@ def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> L
     return LogSummary(
         utc_now().date(),
         logged_values(connection, "source"),
-        count_responses(connection),
+        count_log(connection),
         low,
         now_note(rate_of(connection, version, RateChoice()), shares.changes),
         news(connection, shares),

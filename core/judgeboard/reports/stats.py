@@ -24,8 +24,8 @@ from judgeboard.store.overview import (
     count_graders,
     count_judgments,
     count_labels,
+    count_log,
     count_open_graded,
-    count_responses,
     count_tied,
     count_without_groundedness,
 )
@@ -116,7 +116,7 @@ def stats(connection: Connection) -> Stats:
         for version in list_versions(connection)
     )
     return Stats(
-        responses=count_responses(connection),
+        responses=count_log(connection),
         reviews=sum(grader.reviews for grader in graders),
         labels=count_labels(connection),
         judgments={status: sum(version.counts[status] for version in versions) for status in map(str, Status)},

@@ -18,12 +18,14 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import Decision, FlagState, Label, Stage
+from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
     is_latest_feedback,
     is_low,
     of_judge,
     quality_side_conditions,
+    response_conditions,
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
@@ -206,7 +208,7 @@ class WorkState:
 def work_state(connection: Connection, now: datetime) -> WorkState:
     """Return the facts that explain an empty list; this counts every answer."""
     return WorkState(
-        responses=count_responses(connection),
+        responses=count_log(connection),
         any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
         decided_today=sum(each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])),
         last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
@@ -217,16 +219,14 @@ def work_state(connection: Connection, now: datetime) -> WorkState:
 _NOT_LOGGED: ColumnElement[bool] = literal_column("(response.kind < 'log' OR response.kind > 'log')")
 
 
-def quadrant(
-    connection: Connection, signals: Mapping[tuple[str, str], int] | None = None
-) -> dict[tuple[str, str], int]:
-    """Return the number of logged answers by (judge side, user side), without empty cells.
+def quadrant(answers: int, signals: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """Return the number of all logged ``answers`` by (judge side, user side), without empty cells.
 
     The judge is low, high or none (no usable verdict), the user down, middle, up or none (no feedback). Each cell
-    counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are those with a signal, if they are known.
+    counts the answers of `RowFilter(judge_side=…, user=…)`. ``signals`` are those of `signal_counts`.
     """
-    counts = dict(signal_counts(connection) if signals is None else signals)
-    counts["none", "none"] = count_responses(connection) - sum(counts.values())
+    counts = dict(signals)
+    counts["none", "none"] = answers - sum(counts.values())
     return {cell: n for cell, n in counts.items() if n}
 
 
@@ -261,13 +261,11 @@ class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
     ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` are its counts.
-    ``quadrant`` counts answers by (judge side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
     judge: str | None
     judged: tuple[JudgeDay, ...]
-    quadrant: dict[tuple[str, str], int]
 
     @property
     def today(self) -> DayCounts:
@@ -283,23 +281,14 @@ def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
     return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
 
-def overview(
-    connection: Connection,
-    reviewer_id: int | None,
-    today: date,
-    signals: Mapping[tuple[str, str], int] | None = None,
-) -> Overview:
-    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work.
-
-    ``signals`` is what `signal_counts` returns, if it is known.
-    """
+def overview(connection: Connection, reviewer_id: int | None, today: date) -> Overview:
+    """Return the overview of ``today``, a UTC day; without a reviewer it has no figures about their own work."""
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     judge = primary_judge(connection)
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
         judge=judge,
         judged=() if judge is None else tuple(judge_days(connection, judge, days)),
-        quadrant=quadrant(connection, signals),
     )
 
 
@@ -311,10 +300,11 @@ class Grader:
     reviews: int
 
 
-def count_responses(connection: Connection) -> int:
-    """Return the number of logged answers."""
-    query = select(func.count()).select_from(RESPONSE).where(LOGGED)
-    return int(connection.execute(by_index(query, RESPONSE, "ix_response_share")).scalar_one())
+@kept_while_reading
+def count_log(connection: Connection, where: RowFilter | None = None) -> int:
+    """Return the number of logged answers that match."""
+    query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
+    return int(connection.execute(query).scalar_one())
 
 
 def count_labels(connection: Connection) -> dict[str, int]:

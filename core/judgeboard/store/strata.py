@@ -180,13 +180,6 @@ def _verdict(cuts: Cuts) -> ColumnElement[int]:
     )
 
 
-@kept_while_reading
-def count_log(connection: Connection, where: RowFilter | None = None) -> int:
-    """Return the number of logged answers that match."""
-    query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
-    return int(connection.execute(query).scalar_one())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomOrder:
     """The ids, ascending, of answers that people reviewed as items of queues in random order with the same filter.
@@ -475,8 +468,6 @@ class ReviewTime(NamedTuple):
 
 def review_time(connection: Connection) -> ReviewTime | None:
     """Return the median time of a review, None if no time was measured."""
-    measured = REVIEW.c.seconds.is_not(None)
-    n = connection.execute(select(func.count()).select_from(REVIEW).where(measured)).scalar_one()
+    [seconds] = read_columns(connection, select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)))
     # The median, because a break with an item left open must not count as review time.
-    middle = select(REVIEW.c.seconds).where(measured).order_by(REVIEW.c.seconds).offset((n - 1) // 2).limit(2 - n % 2)
-    return ReviewTime(float(np.mean(list(connection.execute(middle).scalars()))), n) if n else None
+    return ReviewTime(float(np.median(seconds)), len(seconds)) if len(seconds) else None

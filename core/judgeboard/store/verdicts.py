@@ -367,8 +367,8 @@ def graded_answers(
     An answer is left out for a judge version whose prompt was made with it.
     """
     in_prompts = _in_prompts(connection, current.version_ids, current.response_ids)
-    verdicts = current.at(among(current.response_ids, np.unique(reviews.response_ids)) & ~in_prompts)
-    judged = among(reviews.response_ids, np.unique(verdicts.response_ids))
+    verdicts = current.at(np.isin(current.response_ids, reviews.response_ids) & ~in_prompts)
+    judged = np.isin(reviews.response_ids, verdicts.response_ids)
     logged = _logged(connection, np.unique(reviews.response_ids[~judged]).tolist())
     return reviews.at(judged | among(reviews.response_ids, logged)), verdicts
 

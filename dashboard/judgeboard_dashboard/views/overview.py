@@ -19,6 +19,7 @@ from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.notes import paragraph
 from judgeboard.measure.rates import Rate
 from judgeboard.measure.reliance import verdict
+from judgeboard.measure.sample import count_logged
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
@@ -40,7 +41,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import answers_done_by, open_counts
-from judgeboard.store.overview import Overview, sum_of_days
+from judgeboard.store.overview import Overview, quadrant, sum_of_days
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import ReviewTime
@@ -152,13 +153,12 @@ def overview() -> None:
         _worse(state, shares, nothing_failed=not failed)
     left, _ = stacking_columns("signals", 2)
     with left:
-        _signals(state.quadrant, as_table=as_table)
+        _signals(as_table=as_table)
 
 
 def _state(reviewer: Reviewer | None) -> Overview:
-    known = signals()
     with reading() as connection:
-        return overview_of(connection, None if reviewer is None else reviewer.id, utc_now().date(), known)
+        return overview_of(connection, None if reviewer is None else reviewer.id, utc_now().date())
 
 
 def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
@@ -477,7 +477,9 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
     return sorted(totals.items(), key=lambda total: (-total[1], total[0]))
 
 
-def _signals(counts: Mapping[tuple[str, str], int], *, as_table: bool) -> None:
+def _signals(*, as_table: bool) -> None:
+    with reading() as connection:
+        counts = quadrant(count_logged(connection), signals())
     heading("Two signals: judge and users")
     from judgeboard_dashboard.widgets.charts import grid  # slow to import: the figures above do not wait for it
 

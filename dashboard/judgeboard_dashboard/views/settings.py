@@ -11,7 +11,7 @@ from judgeboard.domain import Action
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.settings.model import THRESHOLDS, Settings, bounds, naming
 from judgeboard.store.judge_versions import list_versions, retired_versions
-from judgeboard.store.overview import count_open_flags, count_responses
+from judgeboard.store.overview import count_log, count_open_flags
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import PRIMARY_JUDGE, SETTING_KEYS, SettingLine, setting_origins
 from judgeboard.store.statements import batches
@@ -42,7 +42,7 @@ def rules() -> None:
         lines = setting_origins(connection)
         listed, retired = list_versions(connection), retired_versions(connection)
         query_types = logged_values(connection, "query_type")
-        answers, open_flags = count_responses(connection), count_open_flags(connection)
+        answers, open_flags = count_log(connection), count_open_flags(connection)
     left, right = stacking_columns("settings", [1, 1])
     with left:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)

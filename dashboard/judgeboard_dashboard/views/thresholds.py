@@ -1,7 +1,7 @@
 """The view Thresholds: the threshold that reaches a goal; it can be set and applied."""
 
 from judgeboard.domain import Action
-from judgeboard.store.overview import count_responses
+from judgeboard.measure.sample import count_logged
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.flag_rules import apply_rules
@@ -13,5 +13,5 @@ with page():
     follow("thresholds")
     threshold_search()
     with reading() as connection:
-        answers = count_responses(connection)
+        answers = count_logged(connection)
     apply_rules(answers)

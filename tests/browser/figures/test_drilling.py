@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from judgeboard.measure.agreement import every_judge
 from judgeboard.measure.trend import trend
-from judgeboard.store.overview import quadrant
+from judgeboard.store.overview import count_log, quadrant, signal_counts
 from judgeboard_dashboard.widgets.filters import as_date
 from page_state import idle, visit
 
@@ -69,7 +69,7 @@ def test_a_cell_of_the_confusion_table_opens_its_answers(page: Page, site) -> No
 
 def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
     with site.store.reading() as connection:
-        counts = quadrant(connection)
+        counts = quadrant(count_log(connection), signal_counts(connection))
     opened(page, "/")
     signals = page.locator("[data-testid=stVegaLiteChart]").last.locator("path[aria-roledescription^='rect']")
     signals.nth(0).click()

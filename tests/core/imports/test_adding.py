@@ -12,7 +12,7 @@ from judgeboard.formats.files import FORMATS, Format, write_rows, write_whole
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard_dashboard.widgets.imports import columns_table, first_rows
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -116,7 +116,7 @@ def test_a_row_of_a_new_kind_is_recognised_by_its_columns(added, sqlite_store: S
     summary = import_file(sqlite_store, log)
     assert (summary.kind, summary.new) == ("traces", 1)
     with sqlite_store.reading() as connection:
-        assert count_responses(connection) == 1
+        assert count_log(connection) == 1
 
 
 def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Store, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from judgeboard.imports.reading import read_records
 from judgeboard.imports.rejected_rows import RejectedFile, rejected_path
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, JUDGMENT, RESPONSE, REVIEW, RUN
 from recordings import records
@@ -308,7 +308,7 @@ def test_the_first_records_are_kept_and_the_whole_file_is_counted(sqlite_store: 
     assert (report["query"].theirs, report["query"].example) == ("question", "q0")
     assert report["asked_at"].theirs is None
     with sqlite_store.reading() as connection:
-        assert count_responses(connection) == 0
+        assert count_log(connection) == 0
 
 
 def test_grades_and_verdicts_are_kept_too(sqlite_store: Store):

@@ -17,7 +17,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.open_flags import open_counts
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import COMPARISON, JUDGMENT, JUDGMENT_SCORE, PAIR, RESPONSE, REVIEW, REVIEW_SCORE, RUN
@@ -267,7 +267,7 @@ def figures(store: Store) -> dict[str, Any]:
     with store.reading() as connection:
         whole = stats(connection)
         return {
-            "responses": count_responses(connection),
+            "responses": count_log(connection),
             "queue": open_counts(connection),
             "flagged": flagged_sums(connection),
             "groundedness": score_sums(connection, "rag", "groundedness"),

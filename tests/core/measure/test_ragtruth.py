@@ -22,7 +22,7 @@ from judgeboard.stats.estimates import complement, two_decimals
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.opening import open_store
-from judgeboard.store.overview import count_labels, count_responses
+from judgeboard.store.overview import count_labels, count_log
 from judging_log import address
 from recordings import DETECTORS, records
 from shared_answers import published
@@ -77,7 +77,7 @@ class SliceOf:
 
 def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementResult]) -> None:
     with ragtruth.reading() as connection:
-        assert count_responses(connection) == 2912
+        assert count_log(connection) == 2912
         assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
         report = stats(connection)
         reviews = PairSource(connection).reviews

@@ -19,7 +19,7 @@ from judgeboard.store.backups import back_up, restore
 from judgeboard.store.engine import Store
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.opening import open_store
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.storing import store_responses
 
 
@@ -31,7 +31,7 @@ def add(store: Store, *names: str) -> None:
 def answers(file: Path) -> int:
     store = open_store(file)
     with store.reading() as connection:
-        count = count_responses(connection)
+        count = count_log(connection)
     store.close()
     return count
 

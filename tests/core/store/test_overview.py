@@ -25,7 +25,7 @@ from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describ
 from judgeboard.store.first_steps import FirstSteps, first_steps
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
-from judgeboard.store.overview import overview, quadrant, sum_of_days
+from judgeboard.store.overview import count_log, overview, quadrant, signal_counts, sum_of_days
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
 from queue_case import QueueCase, queue_case
@@ -132,13 +132,13 @@ def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         result = overview(connection, None, TODAY)
-    assert (result.today.open_answers, result.judge, result.quadrant) == (0, None, {})
+    assert (result.today.open_answers, result.judge) == (0, None)
 
 
 def test_each_cell_of_the_quadrant_opens_exactly_its_rows(store: Store) -> None:
     made_log(store)
     with store.reading() as connection:
-        cells = quadrant(connection)
+        cells = quadrant(count_log(connection), signal_counts(connection))
         for judge in JUDGE_SIDES:
             for user in USER_SIDES:
                 where = RowFilter(judge_side=judge, user=user)
@@ -154,7 +154,7 @@ def test_the_quadrant_leaves_made_answers_out(case) -> None:
     case.answer("unjudged", feedback=up)
     case.answer("made", kind=ResponseKind.CONTROL, feedback=up)
     with case.store.reading() as connection:
-        assert quadrant(connection) == {("low", "up"): 1, ("none", "up"): 1}
+        assert quadrant(count_log(connection), signal_counts(connection)) == {("low", "up"): 1, ("none", "up"): 1}
 
 
 def steps(store: Store) -> FirstSteps:

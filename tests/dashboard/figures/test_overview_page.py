@@ -41,7 +41,7 @@ QUESTIONS = [
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), "rag", (JudgeDay(DAY),), {})
+    return Overview(tuple(days), "rag", (JudgeDay(DAY),))
 
 
 @pytest.fixture

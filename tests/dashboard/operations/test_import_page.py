@@ -14,7 +14,7 @@ from judgeboard.domain import Pair
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.store.engine import Store
 from judgeboard.store.label_schemas import ensure_schema, list_label_sets
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER
@@ -62,7 +62,7 @@ def problems(page: AppTest) -> str:
 
 def responses(store: Store) -> int:
     with store.reading() as connection:
-        return count_responses(connection)
+        return count_log(connection)
 
 
 def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store: Store) -> None:

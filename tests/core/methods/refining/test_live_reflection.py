@@ -17,7 +17,7 @@ from judgeboard.methods.refining.reflect import Outcome
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.responses import log_answers
 from judgeboard.store.runs import list_runs
 from judgeboard.store.tables import FLAG, RESPONSE
@@ -120,7 +120,7 @@ def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -
     with pytest.raises(judgeboard.JudgeboardError, match="'q1'"):
         judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate(), store=store, external_id="q1")
     with store.reading() as connection:
-        assert count_responses(connection) == 1
+        assert count_log(connection) == 1
 
 
 def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:

@@ -22,7 +22,7 @@ from judgeboard.methods.suites.run import run_suite
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.overview import count_responses
+from judgeboard.store.overview import count_log
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
@@ -73,7 +73,7 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
     with sqlite_store.reading() as connection:
         kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
         assert kinds == {ResponseKind.CANDIDATE.value}
-        assert count_responses(connection) == 0
+        assert count_log(connection) == 0
         # Who judged no answer of the log is not its judge.
         assert primary_judge(connection) is None
     assert row_count(sqlite_store, FLAG) == 0
