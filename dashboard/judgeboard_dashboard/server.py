@@ -1,6 +1,7 @@
 """The server: pages, receiver of traces, worker, and the safe settings of Streamlit."""
 
 import asyncio
+import ctypes
 import errno
 import gc
 import importlib
@@ -220,6 +221,9 @@ _ELSEWHERE = "192.0.2.1"  # reserved for documentation: no machine has it
 MESSAGE_MB = 25  # of a websocket, in both directions: everybody who reaches the server may send one
 
 
+_MOST_HEAPS = -8  # M_ARENA_MAX of mallopt(3)
+
+
 def serve(
     database: str | Path | None = None,
     *,
@@ -236,6 +240,9 @@ def serve(
         BadInput: The port is taken, the host is not an address of this machine, or sign-in has a fault.
         JudgeboardError: The database is missing or has another revision.
     """
+    # Each look has a thread of its own, and the allocator of Linux keeps what threads have freed in a heap for each.
+    with suppress(OSError, AttributeError):  # another system
+        ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
     open_store(database).close()
     asked = sign_in()
     if asked.fault is not None:

@@ -16,6 +16,8 @@ def main() -> None:
     begin_loading()
     # Pydantic reads the entry points of all packages for its plugins, and one malformed package would stop a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # The matrices are narrow: more threads of NumPy would only wait for each other, and a server has many readers.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from judgeboard.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

@@ -236,6 +236,8 @@ COMPLEMENTS = {"missed": "sensitivity", "false_alarms": "specificity"}
 
 HEADLINES = ("weighted_kappa", "kappa", "spearman")
 """The statistics of `headline_name`. Of those that a result has, the first is that of its scale."""
+LEADING = tuple(name for name, row in STATISTICS.items() if row.leads)
+"""The names of the statistics in short tables."""
 
 
 def headline_name(scale: Scale) -> str:

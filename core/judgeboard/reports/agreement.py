@@ -13,6 +13,7 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import Column, Table, text_lines, to_json
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.agreement_result import (
+    LEADING,
     AgreementResult,
     Statistics,
     answers_words,
@@ -49,10 +50,6 @@ TITLES = {
 }
 """The titles of the parts of a result, by the field that has the figures."""
 
-LEADING = tuple(name for name, row in STATISTICS.items() if row.leads)
-"""The names of the statistics in short tables."""
-ANSWERS = "Answers"
-"""The title of the column that says which answers figures describe."""
 PART_FIGURES = {"classes": ("precision", "recall", "f1"), "anchoring": ("moved",), "notices": ("bad_answers",)}
 """The figures in the tables of parts; other parts have the leading statistics."""
 _STYLE = """

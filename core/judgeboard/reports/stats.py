@@ -10,11 +10,10 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.agreement import every_judge
-from judgeboard.measure.agreement_result import HEADLINES, AgreementResult, statistics_of_slice
+from judgeboard.measure.agreement_result import HEADLINES, LEADING, AgreementResult, statistics_of_slice
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.words import FIGURES, LEFT_OUT
-from judgeboard.reports.agreement import ANSWERS, LEADING
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
@@ -174,7 +173,7 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
         headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
         if headline is not None:
             shown = [each for each in ("agreement", headline) if any(each in statistics for *_, statistics in rows)]
-            first = (Column(f"Agreement on {grade}"), Column(ANSWERS), Column("n", "count"))
+            first = (Column(f"Agreement on {grade}"), Column("Answers"), Column("n", "count"))
             yield Table(
                 (*first, *(FIGURES[each] for each in shown)),
                 tuple((*who, n, *map(figures.get, shown)) for who, n, figures in rows),
@@ -207,7 +206,7 @@ def missing_intervals(stats: Stats) -> Iterator[str]:
 
 def left_out_table(stats: Stats) -> Table:
     """Return the graded answers that the figures leave out, by reason."""
-    columns = (Column("Left out"), Column("Grade"), Column("Reason"), Column(ANSWERS, "count"))
+    columns = (Column("Left out"), Column("Grade"), Column("Reason"), Column("Answers", "count"))
     rows = (
         (title, row.grade, LEFT_OUT[reason], n) for title, row in _in_all(stats) for reason, n in row.left_out.items()
     )

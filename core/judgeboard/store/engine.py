@@ -151,8 +151,12 @@ class Store:
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
         with self._named_errors(), self._connected() as connection:
-            connection.execution_options(**{_KEPT: {}})
-            yield connection
+            kept: dict[Any, Any] = {}
+            connection.execution_options(**{_KEPT: kept})
+            try:
+                yield connection
+            finally:
+                kept.clear()  # a connection may wait long for the garbage collector
             connection.rollback()
 
     @contextmanager

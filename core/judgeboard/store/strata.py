@@ -459,15 +459,19 @@ def _lots(
     return free, first
 
 
+_LATEST_REVIEWS = 1_000
+
+
 class ReviewTime(NamedTuple):
-    """The median time of ``n`` reviews, in seconds."""
+    """The median time of the latest ``n`` reviews, in seconds."""
 
     seconds: float
     n: int
 
 
 def review_time(connection: Connection) -> ReviewTime | None:
-    """Return the median time of a review, None if no time was measured."""
-    [seconds] = read_columns(connection, select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)))
+    """Return the median time of the latest 1,000 reviews, None if no time was measured."""
+    query = select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)).order_by(REVIEW.c.id.desc())
+    [seconds] = read_columns(connection, query.limit(_LATEST_REVIEWS))
     # The median, because a break with an item left open must not count as review time.
     return ReviewTime(float(np.median(seconds)), len(seconds)) if len(seconds) else None
