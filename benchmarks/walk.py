@@ -242,7 +242,7 @@ def trust(place: Place) -> int:
         walk.click(page.get_by_role("option", name="New judge: word overlap, offline"))
         walk.click(button(page, f"Judge {ROWS} answers"))
         expect(page.get_by_text(re.compile("^Done"))).to_be_visible()
-        walk.click(menu(page, "Agreement"))
+        walk.click(menu(page, "Judges"))
         walk.arrived(page.get_by_text(re.compile(r"judge and people agree on \d+ %.*Cohen's kappa is")))
     return 0
 
@@ -347,7 +347,7 @@ def worry(place: Place) -> int:
     with place.serving() as url:
         walk = Clicks("worry", place, url)
         page = walk.window(LEAD)
-        walk.click(menu(page, "Agreement"))
+        walk.click(menu(page, "Judges"))
         walk.arrived(page.get_by_text(re.compile("^Judge versions on the")), page.get_by_text("sql · 39"))
     return 0
 

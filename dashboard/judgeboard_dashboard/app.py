@@ -1,16 +1,18 @@
 """The app. Each page is a file in views/ and a line in PAGES; those of methods are in their registrations."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import streamlit as st
 
+from judgeboard.domain import Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.registry.methods import registrations
 from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import let_in, may_open, who_button
+from judgeboard_dashboard.gate import has_role, let_in, may_open, who_button
 from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import (
@@ -24,8 +26,6 @@ from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
 
-V = TypeVar("V")
-
 
 class Tab(NamedTuple):
     """A view of a page: the name of its tab, and its page of the documentation."""
@@ -35,22 +35,14 @@ class Tab(NamedTuple):
 
 
 def with_pages_of_methods(pages: dict[str, dict[str, Tab]]) -> dict[str, dict[str, Tab]]:
-    """Return the pages with those of methods, each at its place in the menu."""
+    """Return the pages with the views of methods, each at its place among the tabs; a page of its own comes last."""
     for registration in registrations():
         for view, added in registration.pages.items():
-            tab = Tab(added.tab, added.documentation)
-            if added.page in pages:
-                pages[added.page] = _before(added.before, pages[added.page], view, tab)
-            else:
-                pages = _before(added.before, pages, added.page, {view: tab})
+            tabs = list(pages.get(added.page, {}).items())
+            places = [place for place, (other, _) in enumerate(tabs) if other == added.before]
+            tabs.insert(places[0] if places else len(tabs), (view, Tab(added.tab, added.documentation)))
+            pages = pages | {added.page: dict(tabs)}
     return pages
-
-
-def _before(place: str, listed: dict[str, V], name: str, added: V) -> dict[str, V]:
-    """Return the list with a name before a place, or last if there is no such place."""
-    names = [*listed]
-    at = names.index(place) if place in listed else len(names)
-    return {each: added if each == name else listed[each] for each in (*names[:at], name, *names[at:])}
 
 
 # Page in the menu -> view -> its tab. A view is a file in views/, with an address of its own.
@@ -63,51 +55,52 @@ PAGES = with_pages_of_methods(
             "plan": Tab("Plan", "how-to/plans.md"),
             "conflicts": Tab("Conflicts", "how-to/queues.md"),
             "my_reviews": Tab("My reviews", "how-to/queues.md"),
+            "item": Tab("Item", "how-to/queues.md"),
         },
-        "Item": {"item": Tab("Item", "how-to/queues.md")},
-        "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
-        "Agreement": {
-            "agreement": Tab("Figures", "how-to/agreement.md"),
-            "disagreement": Tab("Where they differ", "how-to/agreement.md"),
-        },
-        "Problems": {
+        "Answers": {
+            "responses": Tab("Answers", "concepts/signals.md"),
             "failure_modes": Tab("Failure modes", "how-to/queues.md"),
             "issues": Tab("Issues", "how-to/queues.md"),
         },
+        "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
         "Judges": {
+            "agreement": Tab("Agreement", "how-to/agreement.md"),
+            "disagreement": Tab("Where they differ", "how-to/agreement.md"),
+            "verdicts": Tab("Compare", "how-to/versions.md"),
             "judges": Tab("Health", "how-to/test.md"),
             "versions": Tab("Versions", "concepts/judge-versions.md"),
+            "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
         },
-        "Comparisons": {
-            "pairs": Tab("Pairs", "how-to/compare.md"),
-            "verdicts": Tab("Judge versions", "how-to/versions.md"),
-        },
-        "Runs": {
-            "runs": Tab("All runs", "how-to/judge.md"),
+        "Tests": {"pairs": Tab("Pairs", "how-to/compare.md")},
+        "Automation": {
             "rejudge": Tab("Judge answers", "how-to/judge.md"),
             "judging": Tab("Judging rules", "how-to/rules.md"),
-            "alerts": Tab("Alert rules", "how-to/rules.md"),
+            "alerts": Tab("Alerts", "how-to/rules.md"),
+            "runs": Tab("Runs", "how-to/judge.md"),
             "costs": Tab("Cost", "how-to/judge.md"),
         },
-        "Answers": {"responses": Tab("Answers", "concepts/signals.md")},
-        "Sources": {
+        "Settings": {
             "imports": Tab("Import", "tools/files.md"),
             "sources": Tab("Receive", "how-to/traces.md"),
             "keys": Tab("Keys", "how-to/traces.md"),
-        },
-        "People": {"people": Tab("Work", "how-to/queues.md"), "accounts": Tab("Accounts", "how-to/teams.md")},
-        "Settings": {
-            "settings": Tab("Rules", "how-to/settings.md"),
-            "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
+            "people": Tab("Work", "how-to/queues.md"),
+            "accounts": Tab("Accounts", "how-to/teams.md"),
             "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
+            "settings": Tab("Flag rules", "how-to/settings.md"),
             "events": Tab("Events", "how-to/teams.md"),
         },
     }
 )
 FIRST = "overview"  # at the address "/"
 VIEWS = Path(__file__).with_name("views")
+OF_REVIEWERS = ("Review", "Answers")
 HEAD_LINE = "item"  # the view with a head line instead of a title
 LONG_WORK = "runs"  # the view that lists what goes on
+
+
+def menu() -> Collection[str]:
+    """Return the pages that stand in the person's menu. The menu of a reviewer has the work of reviewers alone."""
+    return OF_REVIEWERS if has_role(Role.REVIEWER) else PAGES
 
 
 def page_of(view: str) -> str:
@@ -116,8 +109,8 @@ def page_of(view: str) -> str:
 
 
 def tabs_of(page: str) -> dict[str, str]:
-    """Return the views of a page that the person may open, with the names of their tabs."""
-    return {view: tab.name for view, tab in PAGES[page].items() if may_open(view)}
+    """Return the views of a page that the person may open, with the names of their tabs; an item has no tab."""
+    return {view: tab.name for view, tab in PAGES[page].items() if may_open(view) and view != HEAD_LINE}
 
 
 def title_of(view: str) -> str:
@@ -131,7 +124,9 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
 
     If ``everything`` is false, the menu has only what the person may open.
     """
-    in_menu = {next(iter(tabs if everything else tabs_of(page)), None) for page, tabs in PAGES.items()}
+    in_menu = {
+        next(iter(PAGES[page] if everything else tabs_of(page)), None) for page in (PAGES if everything else menu())
+    }
     return [
         st.Page(
             VIEWS / f"{view}.py",
@@ -180,6 +175,8 @@ if __name__ == "__main__":
         if admitted:
             follow_theme()
             view = chosen.url_path or FIRST
+            if view == FIRST and page_of(view) not in menu():
+                st.switch_page(VIEWS / f"{next(iter(PAGES[OF_REVIEWERS[0]]))}.py")
             if view != HEAD_LINE:
                 release_leases()
             with caught():

@@ -4,7 +4,7 @@ import logging
 
 import streamlit as st
 
-from judgeboard.domain import Action
+from judgeboard.domain import Action, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
@@ -81,6 +81,11 @@ def demand(action: Action) -> None:
 def permitted(action: Action) -> bool:
     """Return whether the person may do this. Pages use it to hide controls; a change checks the permission again."""
     return not sign_in().asked or may(signed_in(), action)
+
+
+def has_role(role: Role) -> bool:
+    """Return whether the person signed in with this role."""
+    return sign_in().asked and role_of(signed_in()) == role
 
 
 def refusal(action: Action) -> str | None:

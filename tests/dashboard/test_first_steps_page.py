@@ -30,7 +30,7 @@ def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> 
     page = at_first(open_page)
     for step in ("Import answers", "Judge them", "Review 20 answers", "See how far the judge agrees with you"):
         assert step in shown(page)
-    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Sources"]
+    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Settings"]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_each_empty_page_has_an_example_and_the_one_next_button(page_store: Stor
     page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
     assert 'class="jb-example"' in markup(page)
-    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Sources"]
+    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Settings"]
 
 
 def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_page) -> None:
@@ -54,7 +54,7 @@ def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_pag
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="first_step").click().run()
-    assert [title.value for title in page.title] == ["Runs"]
+    assert [title.value for title in page.title] == ["Automation"]
     page.text_input(key="ask_model_New judge: chat model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url_New judge: chat model").set_value(endpoint.url).run()
     page.text_input(key="ask_api_key").set_value(KEY).run()

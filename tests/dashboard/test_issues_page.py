@@ -17,7 +17,7 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
     assert not open_page("issues").dataframe
     app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_issues")
-    assert app.title[0].value == "Problems"
+    assert app.title[0].value == "Answers"
     assert "Answers: low groundedness, " in shown(app)
     app = open_page("issues", new="1", rule="low_groundedness")
     assert "had this problem" in shown(app)

@@ -37,14 +37,14 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 class Page(NamedTuple):
     """A view of a method, which is a file in `views/` of the dashboard.
 
-    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the page or view
-    ``before``. ``documentation`` is its page of the documentation.
+    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the view ``before``, or
+    last. ``documentation`` is its page of the documentation.
     """
 
     page: str
     tab: str
     documentation: str
-    before: str
+    before: str = ""
 
 
 class Dataset(NamedTuple):

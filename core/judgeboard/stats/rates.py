@@ -188,8 +188,8 @@ def bounds(
     rows = np.flatnonzero(counting | (np.bincount(groups) > 1)[groups])
     of_rows = strata[rows], np.zeros(len(rows)), renumbered(groups[rows]), count, counting[rows]
     population, labels = summed(*of_rows, values[counting])
-    others = np.bincount(strata, minlength=count) - np.bincount(strata[rows], minlength=count)
-    population = population.with_alone(others, np.zeros(count))
+    others: IntArray = np.bincount(strata, minlength=count) - np.bincount(strata[rows], minlength=count)
+    population = population.with_alone(others, np.zeros_like(others))
     ends = []
     for assumed in (0.0, 1.0):
         known = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))

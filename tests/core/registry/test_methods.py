@@ -39,7 +39,7 @@ def polly_command() -> None:
 
 COMMAND = "parrots:polly_command"
 PARROT = Registration(commands={("Measure", "compare", "polly"): COMMAND, ("Parrots", "polly"): COMMAND})
-WITH_PAGE = Registration(pages={"parrots": Page("Parrots", "Parrots", "index.md", before="Runs")})
+WITH_PAGE = Registration(pages={"parrots": Page("Parrots", "Parrots", "index.md")})
 GREEDY = Registration(
     commands={
         ("Parrots", "polly"): COMMAND,

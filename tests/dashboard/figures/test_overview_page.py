@@ -101,7 +101,7 @@ def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, l
     says = next(text for text in texts(page, "jb-say") if "misses" in text)
     assert "25 % [" in says
     page = press(page, "overview_differ")
-    assert [title.value for title in page.title] == ["Agreement"]
+    assert [title.value for title in page.title] == ["Judges"]
     assert page.query_params["grade"] in ("Label", ["Label"])
 
 
@@ -156,7 +156,7 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_
     assert "40 % [" in unusable
     assert unusable.endswith("(2 error).")
     assert "No alarm" not in shown(page)
-    assert [title.value for title in press(page, "failure_0_open").title] == ["Sources"]
+    assert [title.value for title in press(page, "failure_0_open").title] == ["Settings"]
 
 
 def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page: OpenPage, page_store: Store) -> None:

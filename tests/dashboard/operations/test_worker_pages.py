@@ -283,7 +283,7 @@ def test_notifications_open_the_form_of_an_alert_rule_whose_window_is_a_day(
 ) -> None:
     add_alert_rule(page_store, WrittenRule(name="old", when="open_flags", to=("slack:env:SLACK_URL",), above=5), "Mara")
     app = press(open_page("overview"), "new_alert_rule")
-    assert app.title[0].value == "Runs"
+    assert app.title[0].value == "Automation"
     app = open_page("alerts", new="1")
     # The form comes first.
     assert shown(app).index("New rule") < shown(app).index("Rules")
