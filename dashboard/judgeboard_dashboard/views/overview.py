@@ -44,7 +44,7 @@ from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import Overview, quadrant, sum_of_days
 from judgeboard.store.overview import overview as overview_of
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.strata import ReviewTime
+from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
@@ -60,7 +60,6 @@ from judgeboard_dashboard.widgets.log_figures import (
     latest_news,
     people_agreement,
     signals,
-    time_of_review,
 )
 from judgeboard_dashboard.widgets.navigation import (
     ButtonLooks,
@@ -109,7 +108,7 @@ def overview() -> None:
     with reading() as connection:
         steps = first_steps(connection)
         failed = failures(connection, now)
-        version = judging_version(connection)
+        version, time = judging_version(connection), review_time(connection)
     state = _state(reviewer) if steps.judged else None
     if steps.next is not None:
         checklist(steps)
@@ -124,7 +123,6 @@ def overview() -> None:
     second, third = stacking_columns("questions_judge", 2)
     fourth, fifth = stacking_columns("questions_today", 2)
     # What is read at once comes first, and the change last: it takes longest to compute after new rows.
-    time = time_of_review()
     with fourth:
         _to_read(state, reviewer, time, starts=steps.next not in {"review", "agree"})
     with fifth:

@@ -16,7 +16,6 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.health import record_mark
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.overview import signal_counts
-from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard_dashboard.session import kept_until_new_rows
 
 
@@ -69,11 +68,6 @@ def kept_trend(**asked: Any) -> Trend:
     """Return what `trend` returns for these arguments; without any, the mean groundedness of the primary judge."""
     key = "trend", tuple(sorted(asked.items())), utc_now().date()
     return kept_until_new_rows(log_revision, lambda connection: trend(connection, **asked), key)
-
-
-def time_of_review() -> ReviewTime | None:
-    """Return the median time of a review; None if no time was measured."""
-    return kept_until_new_rows(log_revision, review_time, ("review_time",))
 
 
 def signals() -> dict[tuple[str, str], int]:
