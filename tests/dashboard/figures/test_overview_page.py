@@ -209,7 +209,7 @@ def test_the_log_is_measured_again_only_after_new_rows(
     open_page: OpenPage, labelled: GradedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = []
-    for name in ("rate_of", "agreement_of", "corrected_trend", "review_time"):
+    for name in ("rate_of", "agreement_of", "corrected_trend"):
         function = getattr(log_figures, name)
         monkeypatch.setattr(
             log_figures,
@@ -218,7 +218,7 @@ def test_the_log_is_measured_again_only_after_new_rows(
         )
     page = open_page("overview")
     once = sorted(measured)
-    assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of", "review_time"]
+    assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of"]
     page.toggle(key="table").set_value(True).run()
     open_page("overview")
     assert sorted(measured) == once
