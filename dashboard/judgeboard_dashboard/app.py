@@ -59,8 +59,7 @@ PAGES = with_pages_of_methods(
         },
         "Answers": {
             "responses": Tab("Answers", "concepts/signals.md"),
-            "failure_modes": Tab("Failure modes", "how-to/queues.md"),
-            "issues": Tab("Issues", "how-to/queues.md"),
+            "problems": Tab("Problems", "how-to/queues.md"),
         },
         "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
         "Judges": {
@@ -77,7 +76,6 @@ PAGES = with_pages_of_methods(
             "judging": Tab("Judging rules", "how-to/rules.md"),
             "alerts": Tab("Alerts", "how-to/rules.md"),
             "runs": Tab("Runs", "how-to/judge.md"),
-            "costs": Tab("Cost", "how-to/judge.md"),
         },
         "Settings": {
             "imports": Tab("Import", "tools/files.md"),

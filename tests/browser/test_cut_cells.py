@@ -81,7 +81,7 @@ def test_a_cell_that_is_cut_shows_its_whole_text(page: Page) -> None:
 WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-scroller")]
   .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
 BOTH = (1440, 800)
-VIEWS = ("failure_modes", "suites", "self_reference", "agreement", "runs", "pairs", "open_flags", "responses")
+VIEWS = ("problems", "suites", "self_reference", "agreement", "runs", "pairs", "open_flags", "responses")
 WITH_TABLES = dict.fromkeys(VIEWS, BOTH) | dict.fromkeys(("queues", "imports"), (1440,))
 
 

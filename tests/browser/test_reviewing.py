@@ -71,7 +71,7 @@ def test_enter_presses_the_button_that_the_tab_key_reached(page: Page, site) -> 
     page.keyboard.press("Tab")
     expect(button).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/issues\?"))
+    page.wait_for_url(re.compile(r"/problems\?"))
     expect(page.get_by_role("textbox", name="Title")).to_be_visible()
 
 

@@ -49,12 +49,14 @@ class Issue:
     at: datetime | None = None
 
 
-def list_issues(connection: Connection, *, closed: bool = True) -> list[Issue]:
-    """Return the issues, the newest first; without ``closed`` only open and fixed ones."""
+def list_issues(connection: Connection) -> list[Issue]:
+    """Return the issues, the newest first, and closed ones last."""
     latest = select(func.max(ISSUE.c.id)).group_by(ISSUE.c.number)
-    query = select(ISSUE).where(ISSUE.c.id.in_(latest)).order_by(ISSUE.c.number.desc())
-    if not closed:
-        query = query.where(ISSUE.c.state != IssueState.CLOSED.value)
+    query = (
+        select(ISSUE)
+        .where(ISSUE.c.id.in_(latest))
+        .order_by(ISSUE.c.state == IssueState.CLOSED.value, ISSUE.c.number.desc())
+    )
     return [record_of(Issue, row, where=from_dict(row.filter)) for row in connection.execute(query)]
 
 
@@ -62,7 +64,7 @@ def get_issue(connection: Connection, number: int) -> Issue:
     """Return an issue, or raise NotFound."""
     issue = next((each for each in list_issues(connection) if each.number == number), None)
     if issue is None:
-        raise NotFound(f"there is no issue {number}: the page Issues shows all")
+        raise NotFound(f"there is no issue {number}: the page Problems shows all")
     return issue
 
 

@@ -1,4 +1,4 @@
-"""The page Runs: all runs and imports, with their counts and failures."""
+"""The page Runs: all runs and imports, with their counts and failures, and what their calls cost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.health.failures import DAYS, unstarted_jobs
 from judgeboard.measure import notes
 from judgeboard.people.permissions import role_of, why_not
+from judgeboard.reports.costs import costs, costs_notes, costs_table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
@@ -30,7 +31,7 @@ from judgeboard_dashboard.widgets.long_work import SILENT
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
 from judgeboard_dashboard.widgets.rejudge_form import job_button
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, note, when
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, note, sentence, when
 
 PAGE_SIZE = 50
 MOST_UNSTARTED = 3
@@ -160,6 +161,7 @@ def runs() -> None:
         _problems(chosen)
     with right:
         _imports(batches)
+    _cost()
 
 
 def _lines(before: int | None, limit: int = PAGE_SIZE) -> list[RunLine]:
@@ -285,6 +287,19 @@ def _why_no_job(line: RunLine, version_id: int, mode: str, label: str, key: str)
     calls = count(estimate.calls, "call")
     job_button(f"{label} {calls}", estimate, key=key, spec=spec, where=where, mode=mode)
     return None
+
+
+def _cost() -> None:
+    """Show what the calls of the last quarter cost, by purpose and judge version."""
+    heading("Cost")
+    with reading() as connection:
+        shown = costs(connection, utc_now())
+    sentence(notes.paragraph(costs_notes(shown)))
+    if shown.lines:
+        under = ("A week begins on Monday, UTC. All calls of a run count in the week in which the run started.",)
+        table(
+            costs_table([shown.total, *shown.lines]), key=f"costs_{len(shown.lines)}", name="costs", under=under, most=8
+        )
 
 
 def _imports(batches: Sequence[ImportBatch]) -> None:

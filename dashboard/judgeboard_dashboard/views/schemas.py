@@ -33,7 +33,7 @@ def schemas() -> None:
     stored = versions.get(title or "")
     _editor(stored)
     caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
-    open_button("Failure modes of answers", Rows("failure_modes", {}), key="schemas_modes", type="tertiary")
+    open_button("Failure modes of answers", Rows("problems", {}), key="schemas_modes", type="tertiary")
     if stored is not None:
         heading("Agreement")
         with reading() as connection:

@@ -155,11 +155,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "2 | rag v2 | done | 500 | 498 | $ 0.41",
         "1 | rag v1 | stopped | 320 | 301 | $ 0.28",
     ),
-    "costs": (
-        "Purpose | Judge version | Calls | Cost | This week",
-        "judge | rag v2 | 4,800 | $ 3.94 | $ 0.31",
-        "audit | supreme v1 | 120 | $ 1.07 | $ 0.00",
-    ),
     "rejudge": (
         "Question | rag v1 | rag v2 | Difference",
         "How high is the wall? | 0.95 | 0.10 | −0.85",
@@ -180,12 +175,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "Ann | 120 | 30 | 24 | 91 % [84, 95]",
         "Ben | 85 | 65 | 41 | 78 % [68, 86]",
     ),
-    "failure_modes": (
-        "Query type | Failure mode | Answers | Share of reviewed answers",
-        "how-to questions | invented number | 14 | 12 % [7, 19]",
-        "prices | outdated | 6 | 5 % [2, 10]",
-    ),
-    "issues": (
+    "problems": (
         "Issue | State | Answers | Before the fix | After it",
         "Prices of last year | fixed | 37 | 16 % [12, 22] | 2 % [1, 5]",
         "Invented opening hours | open | 12 | 9 % [5, 15] | –",

@@ -91,7 +91,12 @@ def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -
     items = FLAGGED_ITEMS if rows == "open" else EVERY_ITEM
     for label, target, action, icon in (
         ("Rejudge these", Rows("rejudge", {**narrowed, "rows": rows}), Action.REJUDGE_MANY, ":material/restart_alt:"),
-        ("Open an issue", Rows("issues", {**narrowed, **flagged, "new": "1"}), Action.KEEP_ISSUES, ":material/report:"),
+        (
+            "Open an issue",
+            Rows("problems", {**narrowed, **flagged, "new": "1"}),
+            Action.KEEP_ISSUES,
+            ":material/report:",
+        ),
         (
             "Create queue from these",
             Rows("queues", {**query_of(filter_in(narrowed)[0]), "new": items}),

@@ -49,7 +49,7 @@ def notification_bell() -> None:
                 key="new_alert_rule",
                 type="tertiary",
                 icon=":material/add_alert:",
-                help="Sends a message when a figure passes a threshold. All rules are under Runs, Alert rules.",
+                help="Sends a message when a figure passes a threshold. All rules are under Automation, Alerts.",
                 on_click=_go,
                 args=(Rows("alerts", {"new": "1"}),),
                 wrap=False,

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from inspect import getmembers, isfunction
 from itertools import pairwise
 from types import SimpleNamespace
@@ -91,11 +90,10 @@ def test_a_point_at_the_least_value_hides_no_number_above_a_bar() -> None:
 def each_kind_of_chart() -> dict[str, Any]:
     """A chart of each function that makes one, by its name."""
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
-    share, at = Estimate(0.5, 0.4, 0.6, 20), datetime(2026, 3, 2, tzinfo=UTC)
+    share = Estimate(0.5, 0.4, 0.6, 20)
     threshold = SimpleNamespace(low_groundedness=0.5, flags=5, recall=share, precision=share)
     return {
         "trend_chart": trend.trend_chart([point(0), point(1)], (), AXIS),
-        "week_chart": trend.week_chart([at], [2_000_000]),
         "quadrant_chart": grid.quadrant_chart({("low", "down"): 3}),
         "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
         "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
@@ -119,9 +117,6 @@ def test_every_kind_of_chart_is_as_vega_lite_describes_it() -> None:
 def test_the_marks_of_every_chart_name_their_place() -> None:
     for name, chart in each_kind_of_chart().items():
         spec = specification(chart)
-        if name == "week_chart":  # opens nothing
-            assert not spec["params"]
-            continue
         (chosen,) = spec["params"]
         assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
         assert set(rows(spec, "at")) == set(range(len(set(rows(spec, "at"))))), name

@@ -21,8 +21,8 @@ COMMANDS = {
     "audits": "judgeboard test audit NAME --model MODEL",
 }
 STARTED = (
-    *("open_flags", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),
-    *("judges", "audits", "pairs", "suites", "responses", "runs", "costs"),
+    *("open_flags", "people", "trends", "agreement", "disagreement", "problems"),
+    *("judges", "audits", "pairs", "suites", "responses", "runs"),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app_pages import markup, texts
+from graded_log import GradedLog
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import RunState
 from judgeboard.formats.output import Table, to_csv
@@ -130,11 +131,26 @@ def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store
     with working(sqlite_store):
         ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
     page = open_page("runs")
-    table = page.dataframe[-1].value
+    table = page.dataframe[-2].value
     assert table[["File", "Stored", "Rejected"]].to_numpy().tolist() == [["=may.jsonl", 1, 1]]
     assert "FILE.rejected.jsonl" in markup(page)
     with sqlite_store.reading() as connection:
         assert "'=may.jsonl" in to_csv(Table.of(list_batches(connection), IMPORT_COLUMNS))
+
+
+def test_the_cost_of_all_calls_and_of_each_judge_is_shown(open_page, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    version, ids = log.version("rag"), log.answers(5)
+    log.run(version, {each: {"groundedness": 0.5} for each in ids[:2]})
+    assert "$" not in texts(open_page("runs"), "jb-say")[-1]
+    log.run(version, {each: {"groundedness": 0.5, "cost_micro": 1_500_000} for each in ids[2:4]})
+    log.run(version, {ids[4]: {"groundedness": 0.5, "cost_micro": 0}})
+    page = open_page("runs")
+    words = texts(page, "jb-say")[-1]
+    assert "5 calls" in words
+    assert "$ 3.00" in words
+    assert "2 calls of unknown cost" in words
+    assert list(page.dataframe[-1].value["Judge version"]) == ["all", "rag v1"]
 
 
 @pytest.mark.parametrize(

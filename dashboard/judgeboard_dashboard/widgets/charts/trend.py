@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from judgeboard.measure.trend import Panel, Point, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
 from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
-from judgeboard.text import EPOCH, counted, money, shortened
+from judgeboard.text import EPOCH, counted, shortened
 from judgeboard_dashboard.theme import Palette, palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, layered
 from judgeboard_dashboard.widgets.filters import as_date
@@ -323,27 +323,3 @@ def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
     """Show the points of the ``shown`` panels as ``rows``. A row opens the same answers as its point."""
     targets = [responses(point.where) for panel in shown for point in panel.points]
     table(rows, targets, key=key, under=("Click a row to open its answers.",))
-
-
-def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int]) -> Any:
-    """Return one bar per week, in dollars; ``cost_micro`` are millionths."""
-    names = [f"{week.day} {week:%b}" for week in weeks]
-    rows = pd.DataFrame(
-        {
-            "week": names,
-            "dollars": [micro / 1_000_000 for micro in cost_micro],
-            "tip": [
-                f"Week of {week.day} {week:%b %Y}: {money(micro)}"
-                for week, micro in zip(weeks, cost_micro, strict=True)
-            ],
-        }
-    )
-    return layered(
-        alt.Chart(rows)
-        .mark_bar(color=palette().series[0], size=18)
-        .encode(
-            x=alt.X("week:N", sort=names, title="Week of", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("dollars:Q", title="Cost in $", axis=alt.Axis(tickCount=4)),
-            tooltip=alt.Tooltip("tip:N", title="Cost"),
-        )
-    )

@@ -15,11 +15,10 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
-    assert not open_page("issues").dataframe
-    app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_issues")
+    app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_problems")
     assert app.title[0].value == "Answers"
     assert "Answers: low groundedness, " in shown(app)
-    app = open_page("issues", new="1", rule="low_groundedness")
+    app = open_page("problems", new="1", rule="low_groundedness")
     assert "had this problem" in shown(app)
     assert text_with(press(app, "issue_save"), "title", "100", cls="jb-note")
     app.text_input(key="issue_0_0_title").set_value("<b>Wrong</b> fees")
@@ -31,24 +30,24 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, pa
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
     app = press(app, "issue_save")
     assert "before the fix: " in shown(app)
-    [row] = table_rows(open_page("issues"), "Open flags")
+    [row] = table_rows(open_page("problems"), "Open flags")
     assert row[:3] == [1, "fixed", "<b>Wrong</b> fees"]
-    app = press(open_page("responses", query_type="complex"), "responses_issues")
+    app = press(open_page("responses", query_type="complex"), "responses_problems")
     assert "Answers: complex, " in shown(app)
 
 
 def test_an_address_without_an_issue_or_a_filter_says_so(open_page: OpenPage, page_rows) -> None:
-    assert text_with(open_page("issues", issue="7"), "issue 7", cls="jb-note")
-    assert "issue_save" not in [button.key for button in open_page("issues", new="1").button]
+    assert text_with(open_page("problems", issue="7"), "issue 7", cls="jb-note")
+    assert "issue_save" not in [button.key for button in open_page("problems", new="1").button]
 
 
 def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_text(
     open_page: OpenPage, page_rows, page_store: Store
 ) -> None:
-    app = press(open_page("issues"), "issues_new")
+    app = press(open_page("problems"), "issues_new")
     assert "issue_save" not in [button.key for button in app.button]
     title = "Outdated price list"
-    app = app.text_input(key="issues_text").set_value("plain-0").run()
+    app = app.text_input(key="problems_text").set_value("plain-0").run()
     assert "Answers: “plain-0”" in shown(app)
     app.text_input(key="issue_0_0_title").set_value(title)
     app = app.selectbox(key="issue_0_0_owner").set_value("Mara").run()
@@ -57,7 +56,7 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     with page_store.reading() as connection:
         stored = get_issue(connection, 1)
     assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
-    app = press(press(open_page("issues", new="1", text="plain-0"), "issues_clear"), "issue_back")
+    app = press(press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back")
     # After Clear, the form is still open.
     assert table_rows(app, "Open flags")[0][2] == title
 
@@ -71,7 +70,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     lead = ensure_reviewer(page_store, "page", "Mara")
     save_mode(page_store, "wrong entity", "Names another person", key="P", by=lead)
     save_mode(page_store, "outdated source", by=lead)
-    assert not [each for each in open_page("failure_modes").dataframe if "Failure mode" in each.value]
+    assert not [each for each in open_page("problems").dataframe if "Failure mode" in each.value]
     flag = page_rows.flags["claims"]
     app = open_page("item", flag=flag)
     parts = [shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")]
@@ -87,7 +86,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page: OpenPage, page_rows,
     assert tags(page_store) == ["wrong entity"]
     assert f"Failure modes: {tags(page_store)[0]}" in shown(open_page("item", flag=flag))
     for by in ("Query type", "Judge version", "Week"):
-        counted = open_page("failure_modes", by=by)
+        counted = open_page("problems", by=by)
         assert not counted.exception
         assert list(counted.dataframe[0].value["Failure mode"])[:1] == ["wrong entity"]
 
@@ -99,6 +98,6 @@ def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_r
     create_queue(page_store, rules, by=lead, assigned=[lead])
     press(press(open_page("item", queue="q"), "mode_0"), "confirm")
     assert tags(page_store) == ["wrong entity"]
-    app = open_page("failure_modes")
+    app = open_page("problems")
     assert not app.exception
     assert "wrong entity" in str([each.value for each in app.dataframe])

@@ -1,8 +1,10 @@
-"""The page Issues: the list of systemic problems, and one issue with its share of answers over time and its form."""
+"""The page Problems: issues, failure modes and their list; one issue with its weeks and its form."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from judgeboard.domain import Action, IssueState
@@ -11,6 +13,13 @@ from judgeboard.measure.notes import paragraph
 from judgeboard.measure.periods import FIRST_YEAR, start_of
 from judgeboard.measure.trend import Point
 from judgeboard.people.permissions import may
+from judgeboard.reviews.failure_modes import (
+    GROUPS,
+    FailureModeCount,
+    failure_mode_counts,
+    save_mode,
+    suggested_modes,
+)
 from judgeboard.reviews.issues import (
     IssueFigures,
     issue_filter,
@@ -19,7 +28,15 @@ from judgeboard.reviews.issues import (
     save_issue,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.issues import LONGEST_TITLE, Issue, get_issue, list_issues, list_modes
+from judgeboard.store.issues import (
+    KEYS,
+    LONGEST_MODE,
+    LONGEST_TITLE,
+    Issue,
+    get_issue,
+    list_issues,
+    list_modes,
+)
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.text import day_words
@@ -36,6 +53,7 @@ from judgeboard_dashboard.widgets.filters import (
     as_day,
     filter_row,
     filter_sentence,
+    switch,
     write_address,
 )
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -69,11 +87,12 @@ COLUMNS: Columns[tuple[Issue, IssueFigures]] = {
     ),
 }
 MOST = 20  # each is measured when the page opens
+PAGE = "problems"
 
 
-def issues() -> None:
-    """Show the list, one issue, or the form for a new issue about the filter in the address."""
-    follow("issues", own=(*FIELDS, "issue", "new", "closed"))
+def problems() -> None:
+    """Show one issue, the form for a new issue about the filter in the address, or all problems."""
+    follow(PAGE, own=(*FIELDS, "issue", "new", "by"))
     number = number_in_address("issue", "issue")
     if st.query_params.get("new"):
         demand(Action.KEEP_ISSUES)
@@ -83,30 +102,94 @@ def issues() -> None:
             issue = get_issue(connection, number)
         _issue(issue)
     else:
-        _list()
+        _all()
 
 
-def _list() -> None:
-    with st.container(key="issues_top", horizontal=True, vertical_alignment="center", gap="small"):
-        closed = st.toggle("Include closed issues", key="closed", bind="query-params")
-        if permitted(Action.KEEP_ISSUES):
-            st.button(
-                "New issue", key="issues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}, wrap=False
-            )
+def _all() -> None:
+    """Show the issues and the counts of failure modes; leads also edit the list of failure modes."""
+    if permitted(Action.KEEP_ISSUES):
+        st.button("New issue", key="issues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}, wrap=False)
     with reading() as connection:
-        listed = list_issues(connection, closed=closed)[:MOST]
-        measured = [(issue, measure_issue(connection, issue)) for issue in listed]
-    if not measured:
+        measured = [(issue, measure_issue(connection, issue)) for issue in list_issues(connection)[:MOST]]
+        tagged = failure_mode_counts(connection, next(iter(GROUPS)))
+    if not measured and not tagged:
         empty_page(
-            "issues",
-            "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
-            "Press New issue. Or filter answers on Review or Answers, and press Open an issue.",
+            PAGE,
+            "No issue is open, and no answer has a failure mode. An issue describes a problem of many answers.",
+            "Press New issue, or filter answers on Review or Answers, and press Open an issue. "
+            "Reviewers tag answers with failure modes.",
         )
-        return
-    newest = f"The newest {MOST}." if len(measured) == MOST else None
-    targets = [Rows("issues", {"issue": str(issue.number)}) for issue, _ in measured]
-    under = (newest, "Click a row to open the issue. Intervals: 95 %.")
-    table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
+    if measured:
+        heading("Issues")
+        newest = f"The first {MOST}." if len(measured) == MOST else None
+        targets = [Rows(PAGE, {"issue": str(issue.number)}) for issue, _ in measured]
+        under = (newest, "Click a row to open the issue. Intervals: 95 %.")
+        table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
+    if tagged:
+        _mode_counts()
+    if permitted(Action.CHANGE_SETTINGS):
+        _mode_list()
+
+
+def _mode_counts() -> None:
+    """Show how many answers have each failure mode, as a table whose rows open the answers."""
+    heading("Answers by failure mode")
+    by = switch("Count by", GROUPS, key="by")
+    with reading() as connection:
+        tagged = [each for each in failure_mode_counts(connection, by) if each.answers]
+    columns: Columns[FailureModeCount] = {
+        Column(GROUPS[by], width=180): lambda each: each.group,
+        Column("Failure mode", width=190): lambda each: each.mode,
+        Column("Answers", "count", width=90): lambda each: each.answers,
+        Column("Share of reviewed answers", "share estimate", width=300): lambda each: each.share,
+    }
+    table(
+        Table.of(tagged, columns),
+        [responses(each.where) for each in tagged],
+        key=f"failure_modes_by_{by}",
+        under=(
+            "Click a row to open its answers. An answer counts once per failure mode.",
+            "An answer counts in the week (UTC) of its question." if by == "week" else None,
+            "Intervals: 95 % CI.",
+        ),
+    )
+
+
+MODE_COLUMNS = {
+    "name": st.column_config.TextColumn("Failure mode", width=200, required=True, max_chars=LONGEST_MODE),
+    "key": st.column_config.SelectboxColumn("Key, with Shift", width=110, options=list(KEYS)),
+    "description": st.column_config.TextColumn("Description", width=280),
+    "retired": st.column_config.CheckboxColumn("Retired", width=80, default=False),
+}
+
+
+def _mode_list() -> None:
+    """Show the failure modes as a table to edit, and frequent phrases of notes without a failure mode."""
+    with reading() as connection:
+        modes, suggestions = list_modes(connection), suggested_modes(connection)
+    heading("Failure modes")
+    caption("Reviewers tag answers with these modes. Add a mode in the last row. Retired modes keep their tags.")
+    rows = pd.DataFrame(
+        [[getattr(mode, name) for name in MODE_COLUMNS] for mode in modes.values()], columns=list(MODE_COLUMNS)
+    )
+    texts = {name: "boolean" if name == "retired" else "str" for name in MODE_COLUMNS}
+    # The time of the last change is in the key: a new table has no edits.
+    stored = max((mode.at for mode in modes.values()), default=None)
+    edited = st.data_editor(
+        rows.astype(texts), column_config=MODE_COLUMNS, hide_index=True, num_rows="add", key=f"failure_modes_{stored}"
+    )
+    reviewer = ask_reviewer("Your name is stored with the change.", to=Action.CHANGE_SETTINGS)
+    pressed = st.button("Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None)
+    if pressed and reviewer is not None:
+        known = [tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()]
+        rows_after: list[list[Any]] = edited.astype(object).where(edited.notna(), None).to_numpy().tolist()
+        with saving():
+            for name, key, description, retired in rows_after:
+                if (name, key, description, retired) not in known:
+                    save_mode(store(), name or "", description, key=key, retired=bool(retired), by=reviewer)
+    if suggestions:
+        frequent = ", ".join(f"{words} ({n})" for words, n in suggestions.items())
+        caption(f"Frequent phrases in notes that have no failure mode: {frequent}.")
 
 
 def _new_issue() -> None:
@@ -117,12 +200,12 @@ def _new_issue() -> None:
             failure_modes=tuple(list_modes(connection)),
         )
     more = ("failure_mode", "judge", *MORE_PARTS, "score", "days")
-    chosen = filter_row("issues", choices, more=more, own={"new": "1"})
-    write_address("issues", chosen.query)
+    chosen = filter_row(PAGE, choices, more=more, own={"new": "1"})
+    write_address(PAGE, chosen.query)
     if chosen.where == RowFilter():
         heading("New issue")
         sentence("Choose the answers with this problem first: a text, a rule, a query type, or one of More filters.")
-        st.button("All issues", key="issue_back", type="tertiary", on_click=st.query_params.clear)
+        st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     else:
         _issue(Issue("", issue_filter(chosen.where)))
 
@@ -136,7 +219,7 @@ def _issue(issue: Issue) -> None:
         show(tag("div", tag("b", name), cls="jb-say jb-line"))
         label = f"Open {count(figures.answers, 'answer')}"
         open_button(label, responses(issue.where), key="issue_answers", icon=":material/article:")
-        st.button("All issues", key="issue_back", type="tertiary", on_click=st.query_params.clear)
+        st.button("All problems", key="issue_back", type="tertiary", on_click=st.query_params.clear)
     flags = ", ".join(f"{n:,} {state}" for state, n in figures.flags.items())
     changed = f" Last change: {issue.by}, {when(issue.at)}." if issue.at else ""
     caption(f"Answers: {filter_sentence(issue.where)}. Flags: {flags}.{changed}")
@@ -194,4 +277,4 @@ def _form(issue: Issue) -> None:
 
 
 with page():
-    issues()
+    problems()
