@@ -28,7 +28,7 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
 
 PAGES = {"thresholds": "thresholds", "overview": "", "agreement": "agreement", "judges": "judges", "trends": "trends"}
-PAGES |= {"plan": "plan"}
+PAGES |= {"plan": "queues?new=plan"}
 QUIET = 1.0  # seconds without work of the server after which a look is over
 
 

@@ -52,7 +52,6 @@ PAGES = with_pages_of_methods(
         "Review": {
             "open_flags": Tab("Open flags", "concepts/flags.md"),
             "queues": Tab("Queues", "how-to/queues.md"),
-            "plan": Tab("Plan", "how-to/plans.md"),
             "conflicts": Tab("Conflicts", "how-to/queues.md"),
             "my_reviews": Tab("My reviews", "how-to/queues.md"),
             "item": Tab("Item", "how-to/queues.md"),

@@ -18,7 +18,6 @@ STARTED_BY_PEOPLE = {
         "keys",
         "alerts",
         "queues",
-        "plan",
         "settings",
         "thresholds",
         "schemas",

@@ -302,7 +302,7 @@ def stored_queues(page_store: Store) -> QueueCase:
 
 
 def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page) -> None:
-    page = open_page("plan", reviewer="Lead")
+    page = open_page("queues", reviewer="Lead", new="plan")
     # All answers are to one question from the same passages: labels of more of them tell little more of the app.
     assert "±38.5 percentage points" in markup(page)
     assert "(correlation 0.15)" in markup(page)
@@ -322,18 +322,14 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
 
 
 def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None:
-    page = open_page("plan", reviewer="Lead")
+    page = open_page("queues", reviewer="Lead", new="plan")
     page.multiselect(key="plan_people").set_value(["Mara"]).run()
     page.button(key="plan_create_queue").click().run()
     assert not [button for button in page.button if button.key == "queue_rate"]
-    again = open_page("plan", reviewer="Lead")
     [row] = stored_queues.rows(QUEUE)
-    assert text_with(again, "200 answers", row["name"])
-    assert again.button(key="plan_earlier").label == "Review that queue"
     stored_queues.review(stored_queues.mara, name=row["name"])
     page = open_page("queues", reviewer="Lead")
     assert not page.button(key="queue_rate").disabled
-    assert text_with(open_page("plan", reviewer="Lead"), "199 answers", row["name"])
 
 
 def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
@@ -341,7 +337,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
     rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW} for each in range(1, 200, 10)]
     with stored_queues.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    page = open_page("plan", reviewer="Lead")
+    page = open_page("queues", reviewer="Lead", new="plan")
     assert text_with(page, "20 open answers", "of the 200")
     page.button(key="plan_sample").click().run()
     assert not page.exception
@@ -349,7 +345,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
-    page = open_page("plan", reviewer="Lead")
+    page = open_page("queues", reviewer="Lead", new="plan")
     assert not page.exception
     assert "No plan: " in markup(page)
     assert "plan_create_queue" not in [button.key for button in page.button]

@@ -394,11 +394,6 @@ def count_items(connection: Connection, queue_id: int) -> list[ItemCount]:
     return [ItemCount(state, bool(more), n, int(needed)) for state, more, n, needed in connection.execute(query)]
 
 
-def open_items(connection: Connection, queue_id: int) -> int:
-    """Return the number of items of a queue that still need reviews, without repeats."""
-    return sum(each.items for each in count_items(connection, queue_id) if each.state is ItemState.OPEN)
-
-
 def count_leases(connection: Connection, queue_id: int, now: datetime) -> tuple[int, int]:
     """Return how many items are leased now, and the number of reviews in a queue, both without repeats."""
     leased = case((_is_leased(now), LEASE.c.queue_item_id))

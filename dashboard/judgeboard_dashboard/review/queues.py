@@ -59,7 +59,15 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import filter_in_address, query_of
-from judgeboard_dashboard.widgets.navigation import EVERY_ITEM, PAIR_ITEMS, Rows, go, open_button, start_button
+from judgeboard_dashboard.widgets.navigation import (
+    EVERY_ITEM,
+    PAIR_ITEMS,
+    PLANNED_ITEMS,
+    Rows,
+    go,
+    open_button,
+    start_button,
+)
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
@@ -88,6 +96,7 @@ GRADE_FIELDS = (
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
+PLAN_LABELS = "Plan the labels for a figure"
 
 
 PEOPLE_COLUMNS: Columns[PersonProgress] = {
@@ -322,16 +331,22 @@ def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueuePr
     return own
 
 
-def new_queue() -> None:
-    """Show the form that creates a queue, to leads."""
+def new_queue_head(new: str) -> None:
+    """Show the heading over a form of a new queue, to leads: the usual form and that of a plan lead to each other."""
     demand(Action.MAKE_QUEUES)
+    label, other = ("Choose the items yourself", EVERY_ITEM) if new == PLANNED_ITEMS else (PLAN_LABELS, PLANNED_ITEMS)
+    with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
+        heading("New queue")
+        st.button(label, key="new_queue_other", on_click=go, kwargs={"new": other}, wrap=False)
+        st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})
+
+
+def new_queue() -> None:
+    """Show the form that creates a queue from rules."""
     reviewer = ask_reviewer()
     if reviewer is None:
         return
     where = filter_in_address()
-    with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
-        heading("New queue")
-        st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})
     left, right = stacking_columns("new_queue", 2, gap="large")
     values: dict[str, Any] = {}
     with left:

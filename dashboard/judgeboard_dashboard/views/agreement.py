@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.formats.output import Table, to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
@@ -44,7 +43,6 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.verdict_pairs import WhyCounts
-from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, seen, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
@@ -68,7 +66,7 @@ from judgeboard_dashboard.widgets.filters import (
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, open_button, responses
+from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, plan_button, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
@@ -255,7 +253,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         with reading() as connection:
             judged = judging_version(connection)
         if judged is not None and shown.grade == "label":
-            _plan_button()
+            plan_button(key="rate_plan")
         return
     allowed = verdict(result)
     sentence(result.sentence, lead="" if allowed is None else allowed.text)
@@ -263,7 +261,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if filters.counted.where != RowFilter():
         caption(filter_sentence(filters.counted.where))
     if result.to_label is not None and not result.to_label.hidden:
-        _plan_button()
+        plan_button(key="rate_plan")
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)
@@ -276,11 +274,6 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         figures.confusion()
     if st.toggle("All figures", key="all", bind="query-params"):
         _details(figures, filters)
-
-
-def _plan_button() -> None:
-    if permitted(Action.MAKE_QUEUES):
-        open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")
 
 
 def _details(figures: AgreementFigures, filters: Filters) -> None:

@@ -70,6 +70,7 @@ from judgeboard_dashboard.widgets.navigation import (
     follow,
     open_button,
     pick_rows,
+    plan_button,
     queue,
     responses,
     start_button,
@@ -248,10 +249,7 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
         return False
     with st.container(key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", labels_note(need.labels, time).text, cls="jb-say"), width="content")
-        if permitted(Action.MAKE_QUEUES):
-            open_button("Plan the labels", Rows("plan", {}), key=key, icon=":material/playlist_add:")
-        else:
-            caption("A lead plans them.")
+        plan_button(key=key)
     return True
 
 

@@ -1,15 +1,21 @@
-"""The view Queues: the review queues with their progress, and the form of a new queue."""
+"""The view Queues: the review queues with their progress, and the forms of a new queue."""
 
 import streamlit as st
 
-from judgeboard_dashboard.review.queues import new_queue, queue_list
+from judgeboard_dashboard.review.plan import plan_queue
+from judgeboard_dashboard.review.queues import new_queue, new_queue_head, queue_list
 from judgeboard_dashboard.session import page
 from judgeboard_dashboard.widgets.filters import FIELDS
-from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.navigation import PLANNED_ITEMS, follow
 
 with page():
     follow("queues", own=(*FIELDS, "new"))
-    if st.query_params.get("new"):
+    new = st.query_params.get("new")
+    if new:
+        new_queue_head(new)
+    if new == PLANNED_ITEMS:
+        plan_queue()
+    elif new:
         new_queue()
     else:
         queue_list()

@@ -77,8 +77,15 @@ def go(**parameters: str | None) -> None:
             st.query_params[name] = value
 
 
-FLAGGED_ITEMS, EVERY_ITEM, PAIR_ITEMS = "1", "every", "pairs"
-"""What ``new`` in the address of the form of a queue means: flagged answers only, flagged or not, or pairs."""
+FLAGGED_ITEMS, EVERY_ITEM, PAIR_ITEMS, PLANNED_ITEMS = "1", "every", "pairs", "plan"
+"""What ``new`` in the address of the form of a queue means: flagged answers, flagged or not, pairs, or a plan."""
+
+
+def plan_button(*, key: str) -> None:
+    """Show the button that plans the labels for a figure, to those who may create queues."""
+    if permitted(Action.MAKE_QUEUES):
+        target = Rows("queues", {"new": PLANNED_ITEMS})
+        open_button("Plan the labels", target, key=key, icon=":material/playlist_add:")
 
 
 def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:

@@ -26,8 +26,8 @@ from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import limits_and_next, map_tables, thresholds_table, trade_off_table
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, open_rows, problem, reading
+from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (
     CALIBRATION_HEIGHT,
     POINT_NUMBERS,
@@ -38,6 +38,7 @@ from judgeboard_dashboard.widgets.charts.scores import (
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
 from judgeboard_dashboard.widgets.flag_rules import store_settings
+from judgeboard_dashboard.widgets.navigation import plan_button
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead, sentence
 
@@ -94,12 +95,8 @@ def threshold_search() -> None:
         table(rows, key="thresholds", under=under)
     else:
         caption("\n".join(under))
-    if (
-        any(each.next for each in results)
-        and permitted(Action.MAKE_QUEUES)
-        and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False)
-    ):
-        open_rows("plan")
+    if any(each.next for each in results):
+        plan_button(key="threshold_plan")
     measured = {each.about.where.get("query_type", _ALL_TYPES): each for each in results if each.rows}
     if measured:
         _trade_off(sample, goal, measured)

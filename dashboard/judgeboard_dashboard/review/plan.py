@@ -1,8 +1,7 @@
-"""The view Plan: how many labels give which precision, and the queue that samples them."""
+"""The form of a queue that a plan makes: how many labels give which precision, and the queue that samples them."""
 
 import streamlit as st
 
-from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.measure import notes
@@ -11,21 +10,18 @@ from judgeboard.measure.plans import draw_plan, plans_for_rate
 from judgeboard.measure.result import Result
 from judgeboard.measure.sample import log_revision
 from judgeboard.measure.samples import judging_version
-from judgeboard.people.permissions import may
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords, list_queues, open_items
+from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import (
-    current_reviewer,
+    ask_reviewer,
     kept_until_new_rows,
-    page,
-    reading,
     saving,
     stacking_columns,
     store,
@@ -33,9 +29,9 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.widgets.confirmations import confirm
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.first_steps import next_button
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
@@ -43,7 +39,7 @@ USUAL_REACH = 0.07
 TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
 
 
-def plan() -> None:
+def plan_queue() -> None:
     """Show how many labels give which precision of the share of bad answers; a lead can create their queue."""
     left, right = stacking_columns("plan", [1, 1.6], gap="large")
     with left:
@@ -79,14 +75,10 @@ def plan() -> None:
             sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
             open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
         if plan_number(plan):
-            minutes = plan.figure("minutes").value
-            if minutes is None:
-                caption("The time is shown once people have reviewed some answers.")
-            else:
+            if (minutes := plan.figure("minutes").value) is not None:
                 caption(f"Time: about {time_words(minutes)}.")
             heading("Where they come from")
             show_rows(plan.table("answers", "labelled", "more"), key="plan_strata", most=8)
-            _earlier_queue()
             _create_button(plan_number(plan))
 
 
@@ -107,23 +99,9 @@ def _chosen(plans: tuple[Result, ...], target: Target) -> Result:
     return by_number[chosen]
 
 
-def _earlier_queue() -> None:
-    """Show an open queue of an earlier plan, so that nobody creates a second one while it still has open answers."""
-    with reading() as connection:
-        planned = (queue for queue in list_queues(connection, only_open=True) if queue.of_rate)
-        left = ((queue, open_items(connection, queue.id)) for queue in planned)
-        queue, items = next(((queue, items) for queue, items in left if items), (None, 0))
-    if queue is None:
-        return
-    note(f"{count(items, 'answer')} in “{queue.name}”. Their labels count here too.", lead="Still to review:")
-    target = Rows("item", {"queue": queue.name})
-    open_button("Review that queue", target, key="plan_earlier", icon=":material/play_arrow:")
-
-
 def _create_button(labels: int) -> None:
-    reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
-        caption("Leads can create a queue of these answers here.")
+    reviewer = ask_reviewer()
+    if reviewer is None:
         return
     with st.container(key="plan_create", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.text_input(
@@ -156,9 +134,4 @@ def _create(labels: int, name: str, people: list[str], reviewer: Reviewer) -> No
         start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
         again = notes.note("labelled_again", labelled=created.labelled, joined=created.joined).text
         confirm("queues", f"{start} {again}" if created.labelled else start)
-        pick_rows(Rows("queues", {}))
-
-
-with page():
-    follow("plan")
-    plan()
+        go(new=None)
