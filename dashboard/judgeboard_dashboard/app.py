@@ -63,7 +63,6 @@ PAGES = with_pages_of_methods(
         "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
         "Judges": {
             "agreement": Tab("Agreement", "how-to/agreement.md"),
-            "disagreement": Tab("Where they differ", "how-to/agreement.md"),
             "verdicts": Tab("Compare", "how-to/versions.md"),
             "judges": Tab("Health", "how-to/test.md"),
             "versions": Tab("Versions", "concepts/judge-versions.md"),

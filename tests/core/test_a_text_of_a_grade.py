@@ -41,7 +41,8 @@ pair = opened("item", "Mara", queue="sides")
 picture(pair).input("a.example/pair")
 press(pair, "left_")
 assert run(["judge", "--judge", "lexical", "--db", "log.db"]) == 0
-pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Lead", response=1), opened("disagreement", "Lead"))
+differing = opened("agreement", "Lead", grade="Groundedness")
+pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Lead", response=1), differing)
 own = [table(opened("my_reviews", "Mara", **query), "Review")["Picture"] for query in ({}, {"on": "pairs"})]
 print(json.dumps([kept, [picture for column in own for picture in column if picture], *map(shown, pages)]))
 """
@@ -121,7 +122,7 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy: ReviewedCopy) ->
     assert own == ["a.example/page", "a.example/pair"]
     pushed = json.loads(copy.run(PUSHED))
     assert [picture for picture in pushed if picture] == ["a.example/bundle", "a.example/page"]
-    shown = {"conflict": ("bundle", "page"), "item": ("bundle", "page"), "disagreement": ("file",)}
+    shown = {"conflict": ("bundle", "page"), "item": ("bundle", "page"), "agreement": ("file",)}
     for (name, ends), page in zip(shown.items(), pages, strict=True):
         assert all(f"Picture: a.example/{end}" in page for end in ends), name
     assert copy.pictures() == [

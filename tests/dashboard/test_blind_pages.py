@@ -54,7 +54,7 @@ def markers(session: PageSession) -> dict[str, set[bytes]]:
 
 
 # Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
-CHOSEN = ("/disagreement", "/agreement", "/trends", "/audits", "/judges", "/self_reference")
+CHOSEN = ("/agreement", "/trends", "/audits", "/judges", "/self_reference")
 
 
 def addresses(marked: MarkedAnswer) -> list[str]:
@@ -72,10 +72,8 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         "/item?queue=secret+pairs",
         "/open_flags?rule=low_groundedness&id=marked",
         "/responses?id=marked&all=1",
-        f"/disagreement?version={rag}&grade=groundedness",
-        f"/disagreement?version={rag}&grade=label&table=true",
         f"/agreement?version={rag}&grade=groundedness&tables=true",
-        "/agreement?people=Ada&grade=quality",
+        "/agreement?people=Ada&grade=Quality&cell=quality:3:2",
         "/trends?show=low_share&by=day&table=true",
         f"/runs?run={marked.run_id}",
         f"/pairs?pair={pair}",
@@ -102,7 +100,7 @@ def tour(url: str, reviewer: str, places: Sequence[str]) -> dict[str, set[bytes]
 TELLING = (
     "/item?response",
     "/responses?id",
-    "/disagreement?version",
+    "/agreement?people",
     "/pairs?pair",
     "/runs?run",
     "/open_flags?rule",

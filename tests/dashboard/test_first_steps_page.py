@@ -35,7 +35,7 @@ def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> 
 
 @pytest.mark.parametrize(
     "name",
-    ["agreement", "disagreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge"],
+    ["agreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge"],
 )
 def test_each_empty_page_has_an_example_and_the_one_next_button(page_store: Store, open_page, name: str) -> None:
     page = open_page(name, reviewer="")

@@ -1,16 +1,17 @@
-"""Why a person and the judge differ: one key on the item, pills on the Disagreement page, counted per judge version."""
+"""Why a person and the judge differ: one key on the item, pills on the page Agreement, counted per judge version."""
 
 import pytest
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import press, shown, table
+from app_pages import press, shown
 from judgeboard.domain import Grade, WhyDiffers
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
 from judgeboard.store.tables import REVIEW
+from judgeboard.store.verdict_pairs import why_counts
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS
 
 
@@ -62,22 +63,21 @@ def graded(page_rows, sqlite_store: Store) -> int:
     return response_id
 
 
-def test_the_disagreement_page_asks_who_graded_and_counts(graded, open_page, sqlite_store: Store) -> None:
-    page = open_page("disagreement")
-    assert not [each for each in page.dataframe if "Partial support" in each.value]
+def test_the_page_agreement_asks_who_graded_and_counts(graded, open_page, sqlite_store: Store) -> None:
+    page = open_page("agreement", grade="Groundedness")
     [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
     pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
     new, old = reviews(sqlite_store, graded)
     assert (new.grade.why_differs, new.grade.groundedness, old.stands) == ("partial_support", 1.0, False)
-    again = open_page("disagreement")
+    again = open_page("agreement", grade="Groundedness")
     assert "Partial support" in shown(again)
-    counts = table(again, "Judge version")
-    assert dict(counts.iloc[0])["Partial support"] == 1
-    assert (counts["Judge version"][0], counts["Answers"][0]) == ("rag v1", 1)
+    with sqlite_store.reading() as connection:
+        [counts] = why_counts(connection)
+    assert (counts.title, counts.answers, counts.reasons[WhyDiffers.PARTIAL_SUPPORT]) == ("rag v1", 1, 1)
 
 
 def test_who_did_not_grade_is_not_asked(graded, open_page) -> None:
     for reviewer in ("Jon", ""):
-        page = open_page("disagreement", reviewer=reviewer)
+        page = open_page("agreement", reviewer=reviewer, grade="Groundedness")
         assert not page.exception
         assert not [one for one in page.get("button_group") if one.label == "Why they differ"]

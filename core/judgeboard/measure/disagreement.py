@@ -1,15 +1,12 @@
 """Answers on which a judge version and people differ: listed with the worst first, and counted by cell."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
-from judgeboard.measure.agreement_notes import nothing_to_compare
 from judgeboard.measure.cells import cell_names, cell_places
 from judgeboard.measure.choice import GradeName
 from judgeboard.measure.notes import Note, note
@@ -17,8 +14,6 @@ from judgeboard.measure.ratings import PairSource, RatingPairs
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.metadata import metadata_of, value_text
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdict_pairs import JudgedText, PersonReview, judged_texts, person_reviews
 
@@ -36,14 +31,7 @@ class Picture:
     apart: tuple[tuple[int, ...], ...]
 
 
-Direction = Literal["too_kind", "too_harsh"]
 Value = str | float | int
-
-NO_VERSION = 0
-"""The id of no judge version."""
-
-FEW = 30
-"""Below this many pairs a scatter plot is clearer than counts by tenths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +47,6 @@ class Disagreement:
     people: Value
     difference: float
     person_reviews: tuple[PersonReview, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scattered:
-    """One pair as a point."""
-
-    response_id: int
-    people: Value
-    judge: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,52 +74,29 @@ class MissedModes:
 
 @dataclass(frozen=True, slots=True)
 class DisagreementPage:
-    """The filtered answers, and one page of their rows.
+    """The answers on which a judge version and people differ.
 
-    ``pairs`` is the number of answers with both grades, ``total`` the number of listed answers: those that differ by
-    ``gap`` or more (labels: at all), or all answers of the chosen cell.
+    ``total`` is the number of listed answers: those that differ by ``gap`` or more (labels: at all), or all answers of
+    the chosen cell. ``rows`` are the first of them.
     """
 
     headline: Note
-    version: StoredVersion | None
-    grade: GradeName
     gap: float
-    pairs: int
     picture: Picture
-    points: tuple[Scattered, ...]
     rows: tuple[Disagreement, ...]
     total: int
-    missed: MissedModes
 
 
 def disagreement_page(
-    source: PairSource,
-    *,
-    version_id: int | None = None,
-    grade: GradeName = "groundedness",
-    query_types: Collection[str] = (),
-    metadata: tuple[str, str] | None = None,
-    direction: Direction | None = None,
-    cell: tuple[int, int] | None = None,
-    offset: int = 0,
-    limit: int = 50,
+    source: PairSource, version_id: int, grade: GradeName, *, cell: tuple[int, int] | None = None, limit: int = 50
 ) -> DisagreementPage:
-    """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
+    """Return where a judge version and people differ, the answers that differ most first.
 
-    ``metadata`` is a field and its value as `value_text` writes it. ``direction`` selects answers that the judge grades
-    higher (``too_kind``) or lower than people. ``cell`` selects the answers in a (row, column) of the picture, even if
-    they do not differ.
+    ``cell`` selects the answers in a (row, column) of the picture, even if they do not differ.
     """
-    connection = source.connection
-    limits = thresholds(connection)
+    limits = thresholds(source.connection)
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
-    version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
-    compared_id = NO_VERSION if version is None else version.id
-    every_pair = source.pairs(compared_id, grade)
-    pairs = _narrowed(source, every_pair, query_types, metadata)
-    labels = pairs
-    if grade != "label":
-        labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
+    pairs = source.pairs(version_id, grade)
     difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
@@ -149,47 +105,23 @@ def disagreement_page(
         listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
             cell_places(pairs.scale, pairs.judge) == cell[1]
         )
-    if direction is not None:
-        listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
-    shown = order[offset : offset + limit]
-    headline = note("differ", answers=pairs.n, kind=kind, harsh=harsh)
-    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
+    shown = order[:limit]
     return DisagreementPage(
-        headline if every_pair.n else nothing_to_compare(source, version, grade),
-        version,
-        grade,
+        note("differ", answers=pairs.n, kind=kind, harsh=harsh),
         gap,
-        pairs.n,
         _picture(grade, pairs, apart),
-        tuple(map(Scattered, pairs.response_ids.tolist(), people, judge)) if pairs.n < FEW else (),
-        ()
-        if version is None
-        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
+        _rows(source.connection, version_id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
         len(order),
-        _missed_modes(connection, labels),
     )
 
 
-def _narrowed(
-    source: PairSource, pairs: RatingPairs, query_types: Collection[str], metadata: tuple[str, str] | None
-) -> RatingPairs:
-    if query_types:
-        codes = [code for code, name in enumerate(source.query_types) if name in query_types]
-        pairs = pairs.at(np.isin(pairs.query_types, codes))
-    if metadata is not None:
-        ids = pairs.response_ids.tolist()
-        values = metadata_of(source.connection, list(dict.fromkeys(ids)), metadata[:1])
-        matching = {id_ for id_, (value,) in values.items() if value is not None and value_text(value) == metadata[1]}
-        pairs = pairs.at(np.array([id_ in matching for id_ in ids], dtype=np.bool_))
-    return pairs
-
-
-def _missed_modes(connection: Connection, labels: RatingPairs) -> MissedModes:
-    """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
+def missed_modes(source: PairSource, version_id: int) -> MissedModes:
+    """Return what a judge version misses by failure mode. An answer counts once per mode, whoever tagged it."""
+    labels = source.pairs(version_id, "label")
     bad = labels.at(labels.people == labels.scale.bad)
     misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
-    modes = modes_of_answers(connection, list(misses))
+    modes = modes_of_answers(source.connection, list(misses))
     of_mode: dict[str, list[bool]] = {}
     for response_id, names in modes.items():
         for name in names:

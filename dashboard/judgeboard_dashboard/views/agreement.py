@@ -16,6 +16,7 @@ from judgeboard.measure.agreement_notes import compared_with
 from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, left_out_sentence
 from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeName, Of
+from judgeboard.measure.disagreement import disagreement_page
 from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import reliance_of, verdict
@@ -55,6 +56,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     stand_in,
     versions_table,
 )
+from judgeboard_dashboard.widgets.differing import CELL, cell_in_address
 from judgeboard_dashboard.widgets.filters import (
     PART_FIELDS,
     Query,
@@ -70,7 +72,11 @@ from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, pla
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
 
-FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", "all", *PART_FIELDS)
+FIELDS = (
+    *("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", "all", CELL),
+    *PART_FIELDS,
+)
+MOST_DIFFERING = 100
 HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "majority", "Each person alone": "each"}
 
 
@@ -262,16 +268,22 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         caption(filter_sentence(filters.counted.where))
     if result.to_label is not None and not result.to_label.hidden:
         plan_button(key="rate_plan")
+    place = cell_in_address(shown.grade)
+    with reading() as connection:
+        source = PairSource(connection, filters.counted)
+        differ = disagreement_page(source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING)
+    figures = AgreementFigures(shown, version, result, differ, place, filters.by, as_tables=filters.as_tables)
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)
+        figures.differing()
         return
-    figures = AgreementFigures(shown, version, result, filters.by, as_tables=filters.as_tables)
     left, right = stacking_columns("agreement", [1, 1.15])
     with left:
         figures.leading()
     with right:
         figures.confusion()
+    figures.differing()
     if st.toggle("All figures", key="all", bind="query-params"):
         _details(figures, filters)
 
@@ -298,6 +310,7 @@ def _details(figures: AgreementFigures, filters: Filters) -> None:
         _versions(details.same_answers, filters)
     with right:
         _worth_of_flags()
+    figures.missed()
     left, right = stacking_columns("figures", [1.35, 1])
     with left:
         _all_figures(figures)

@@ -318,7 +318,7 @@ def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, 
     if not lines:
         _plan(rate, time, key="misses_plan")
         return
-    differ = Rows("disagreement", {"grade": "Label"})
+    differ = Rows("agreement", {})
     _shares(lines, [differ] * len(lines), key="overview_misses", title="Share", tall=TWO_LINES, as_table=as_table)
     open_button("See where they differ", differ, key="overview_differ", icon=":material/compare_arrows:")
 

@@ -18,10 +18,9 @@ from judgeboard.measure.agreement_result import (
 )
 from judgeboard.measure.cells import ALL, Cell, Raters, cell_names
 from judgeboard.measure.choice import GRADES, SLICES, By, CountedGrades, GradeName
-from judgeboard.measure.disagreement import disagreement_page
+from judgeboard.measure.disagreement import DisagreementPage
 from judgeboard.measure.flag_worth import FlagsWorth
 from judgeboard.measure.notes import note
-from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import Reliance
 from judgeboard.measure.result import Result
 from judgeboard.reports.agreement import (
@@ -43,9 +42,10 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import counted, day_words
-from judgeboard_dashboard.session import reading, stacking_columns
+from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
+from judgeboard_dashboard.widgets.differing import Place, list_differing, missed_table, this_page_with
 from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
@@ -78,11 +78,16 @@ LISTED = ("Click a row to open its answers.",)
 
 @dataclass(frozen=True, slots=True)
 class AgreementFigures:
-    """The charts of one judge version compared with people."""
+    """The charts of one judge version compared with people, and the answers on which they ``differ``.
+
+    ``place`` is the chosen cell of the matrix.
+    """
 
     page: AgreementPage
     version: StoredVersion
     result: AgreementResult
+    differ: DisagreementPage
+    place: Place | None
     by: By
     as_tables: bool
 
@@ -106,51 +111,42 @@ class AgreementFigures:
         table(rows, [cell_rows(self.cell())] * len(rows.rows), key="leading")
 
     def confusion(self) -> None:
-        """Show the confusion table, or for groundedness the heat map by tenths."""
+        """Show the confusion table, or for groundedness the heat map by tenths. A click on a cell lists its answers."""
         heading(TITLES["confusion"])
-        confusion = self.result.confusion
-        if confusion is None:
-            self._heat_map()
-            return
+        confusion, picture, grade = self.result.confusion, self.differ.picture, self.page.grade
+        names = picture.axis
         compared_with = self.result.about.people
+        if confusion is None:
+            places = grid.heat_places(picture)
+            height, rows = grid.HEAT_HEIGHT, grid.picture_table(self.differ, places)
+            legend = grid.outlined_words(self.differ.gap)
+        else:
+            places = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
+            height, rows, legend = grid.CONFUSION_HEIGHT, confusion_table(confusion), None
         figure(
-            lambda: grid.confusion_chart(confusion),
-            grid.CONFUSION_HEIGHT,
-            confusion_table(confusion),
-            [cell_rows(self.cell(people, judge)) for people in confusion.categories for judge in confusion.categories],
-            key=f"confusion_{self.page.grade}",
-            says=f"Confusion table of {self.result.n} answers, people in the rows, the judge in the columns",
+            lambda: (
+                grid.heat_chart(picture, self.differ.gap, chosen=self.place)
+                if confusion is None
+                else grid.confusion_chart(confusion, chosen=self.place)
+            ),
+            height,
+            rows,
+            [this_page_with(grade, names[people], names[judge]) for people, judge in places],
+            key=f"matrix_{grade}_{self.place}",  # so that the chart forgets its selection without the cell
+            says=f"{self.result.n} answers by the grades of people and the judge",
             as_table=self.as_tables,
             under=(self._alone, None if compared_with is None else f"People: {compared_with}."),
-            drawn=("Number of answers. Click a cell to open them.",),
-            listed=LISTED,
+            drawn=("Number of answers. Click a cell to list them.", legend),
+            listed=(None if confusion is not None else grid.TENTHS, *LISTED),
         )
 
-    def _heat_map(self) -> None:
-        with reading() as connection:
-            differing = disagreement_page(
-                PairSource(connection, self.page.choice.counted),
-                version_id=self.version.id,
-                grade="groundedness",
-                limit=0,
-            )
-        names = differing.picture.axis
-        places = grid.heat_places(differing.picture)
-        figure(
-            lambda: grid.heat_chart(differing.picture, differing.gap),
-            340,
-            grid.picture_table(differing, places),
-            [cell_rows(self.cell(names[people], names[judge])) for people, judge in places],
-            key="heat_agreement",
-            says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
-            as_table=self.as_tables,
-            drawn=(
-                "Each cell shows its number of answers.",
-                grid.outlined_words(differing.gap),
-                "Click a cell to open its answers.",
-            ),
-            listed=(grid.TENTHS, *LISTED),
-        )
+    def differing(self) -> None:
+        """List the answers on which they differ."""
+        list_differing(self.differ, self.cell(), self.version, self.place)
+
+    def missed(self) -> None:
+        """Show what the judge misses by failure mode."""
+        missed_table(self.cell(), self.version)
 
     def slices(self) -> None:
         """Show the headline statistic by slice."""

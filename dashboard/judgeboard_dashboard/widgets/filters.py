@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
-from judgeboard.measure.agreement_notes import compared_with
 from judgeboard.measure.choice import GRADES, GradeName
 from judgeboard.store.filters import (
     DAY_FIELDS,
@@ -492,19 +491,6 @@ def grade_field(first: GradeName) -> GradeName:
     return switch("Grade", {grade: grade.capitalize() for grade in GRADES}, key="grade", first=first)
 
 
-def implied_field(*, disabled: bool) -> bool:
-    """Show the switch for labels that a decision implies; return whether they count."""
-    return st.toggle(
-        "Implied labels",
-        value=True,
-        key="implied",
-        bind="query-params",
-        width="content",
-        disabled=disabled,
-        help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
-    )
-
-
 def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     """Show the fields that limit a page to a part of the log, bound to the address.
 
@@ -522,22 +508,15 @@ def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
             )
             for name, each in PART_FIELDS.items()
         }
-        implied_labels = implied_field(disabled=not implied_matter)
+        implied_labels = st.toggle(
+            "Implied labels",
+            value=True,
+            key="implied",
+            bind="query-params",
+            disabled=not implied_matter,
+            help="Count labels that a decision on a flag implies. Switch off to count given labels only.",
+        )
     return RowFilter(**chosen), implied_labels
-
-
-def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:
-    """Show the field that selects whose grades count; return the id of a reviewer, None for everybody."""
-    everybody = "Everybody"
-    combined = capital(compared_with("gold", grade))
-    chosen = st.selectbox(
-        "People",
-        [everybody, *graders],
-        key="people",
-        bind="query-params",
-        format_func=lambda name: combined if name == everybody and len(graders) > 1 else name,
-    )
-    return graders.get(chosen)
 
 
 def version_field(

@@ -145,11 +145,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "Same label | 86 % [80, 91] | 79 % [69, 87] | 93 % [86, 97]",
         "Cohen's kappa | 0.62 [0.46, 0.75] | 0.49 [0.28, 0.67] | 0.78 [0.60, 0.91]",
     ),
-    "disagreement": (
-        "Question | Judge | People | Difference",
-        "How high is the wall? | 0.95 | 0.10 | +0.85",
-        "When do you open? | 0.20 | 0.90 | −0.70",
-    ),
     "runs": (
         "Run | Judge version | State | Asked | ok | Cost",
         "2 | rag v2 | done | 500 | 498 | $ 0.41",

@@ -55,18 +55,6 @@ def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_wa
     expect(page).not_to_have_url(re.compile("from="))
 
 
-def test_a_cell_of_the_confusion_table_opens_its_answers(page: Page, site) -> None:
-    with site.store.reading() as connection:
-        (found,) = (row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title)
-    assert found.confusion is not None
-    opened(page, "/agreement")
-    cells = marks(page, "rect")
-    expect(cells).to_have_count(4)
-    cells.nth(0).click()
-    assert answers(page) == found.confusion.counts[0][0]
-    expect(page.get_by_role("button", name=re.compile("rag v1 hallucinated, people hallucinated"))).to_be_visible()
-
-
 def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
     with site.store.reading() as connection:
         counts = quadrant(count_log(connection), signal_counts(connection))
@@ -87,22 +75,30 @@ def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
     expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 
-def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(page: Page, site) -> None:
-    opened(page, "/disagreement?grade=Label")
-    before = page.locator(".st-key-foot_disagreement .jb-cap").inner_text()
-    marks(page, "rect").nth(3).click()
-    page.wait_for_url(re.compile(r"cell=label"))
-    chip = page.get_by_role("button", name=re.compile("People grounded, judge grounded"))
+def test_a_cell_of_the_matrix_lists_its_answers_and_a_chip_brings_all_back(page: Page, site) -> None:
+    with site.store.reading() as connection:
+        (found,) = (row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title)
+    assert found.confusion is not None
+    opened(page, "/agreement")
+    before = page.locator(".st-key-foot_differing .jb-cap").inner_text()
+    cells = marks(page, "rect")
+    expect(cells).to_have_count(4)
+    cells.nth(0).click()
+    page.wait_for_url(re.compile(r"/agreement\?.*cell=label"))
+    chip = page.get_by_role("button", name=f"People hallucinated, judge hallucinated: {found.confusion.counts[0][0]} ")
     expect(chip).to_be_visible()
     idle(page)
     chip.click()
     expect(chip).to_have_count(0)
     expect(page).not_to_have_url(re.compile("cell="))
-    expect(page.locator(".st-key-foot_disagreement .jb-cap")).to_have_text(before)
+    expect(page.locator(".st-key-foot_differing .jb-cap")).to_have_text(before)
+    marks(page, "rect").nth(0).click()
+    page.get_by_role("button", name="Open in Answers").click()
+    assert answers(page) == found.confusion.counts[0][0]
 
 
 def test_the_answer_of_a_disagreement_opens(page: Page, site) -> None:
-    opened(page, "/disagreement?version=second+v1")
+    opened(page, "/agreement?version=second+v1&grade=Groundedness")
     page.get_by_role("button", name="Open item").click()
     page.wait_for_url(re.compile(r"/item\?response=\d+"))
     expect(page.locator(".jb-answer")).to_be_visible()

@@ -13,8 +13,7 @@ from page_state import idle, in_the_end, visit
 pytestmark = pytest.mark.browser
 
 ADDRESSES = (
-    "/disagreement",
-    "/disagreement?grade=Label",
+    "/agreement?cell=label:grounded:grounded",
     "/agreement?grade=Quality&all=true",
     "/agreement?compare=People+and+people",
     "/agreement?compare=Judge+and+judge&by=Generator",

@@ -206,7 +206,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "the queue of one": lambda c: queue_page(c, ids),
         "the queue's counts": open_counts,
         "the queue's facets": queue_facets,
-        "disagreement": lambda c: disagreement_page(PairSource(c), version_id=rag),
+        "disagreement": lambda c: disagreement_page(PairSource(c), rag, "quality", cell=(2, 1)),
         "what was said of a pair": lambda c: latest_comparisons(c, answer.versions["two"], answer.pair_id),
         "preferences": lambda c: [load_preferences(c, [answer.pair_id]), notes_of(c, range(100))],
         "pair heads": lambda c: pair_heads(c, [answer.pair_id]),

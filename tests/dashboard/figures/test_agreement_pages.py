@@ -1,9 +1,11 @@
-"""Agreement and Disagreement: the sentence first, pictures that open rows, and what they say with little data."""
+"""The page Agreement: the sentence first, pictures that open rows, and what they say with little data."""
 
 from datetime import UTC, datetime
 
+import pandas as pd
 import pytest
 from sqlalchemy import insert
+from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, charts, labels, table_rows, text_with, texts
 from figures_log import FELL, HOSTILE, FiguresLog
@@ -75,15 +77,12 @@ def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: Fig
     assert charts(app) == []
     confusion = app.dataframe[1].value
     assert confusion["Answers"].sum() == 54  # three more have as many people on either side
-    assert app.dataframe[2].value["Query type"].tolist()[-1] == "all answers"
+    assert table_rows(app, "Query type")[-1][0] == "all answers"
 
 
 @pytest.mark.parametrize("grade", ["Label", "Groundedness", "Quality"])
-@pytest.mark.parametrize(("page", "toggle"), [("agreement", "tables"), ("disagreement", "table")])
-def test_tables_are_not_told_of_as_pictures(
-    open_page: OpenPage, figures: FiguresLog, page: str, toggle: str, grade: str
-) -> None:
-    words = " ".join(texts(open_page(page, grade=grade, all="true", **{toggle: "true"}), "jb-cap"))
+def test_tables_are_not_told_of_as_pictures(open_page: OpenPage, figures: FiguresLog, grade: str) -> None:
+    words = " ".join(texts(open_page("agreement", grade=grade, all="true", tables="true"), "jb-cap"))
     assert "Click a row" in words
     assert not [of_a_picture for of_a_picture in ("dashed", "Outlined", "a cell", "a point") if of_a_picture in words]
 
@@ -119,52 +118,48 @@ def test_one_class_only_says_what_cannot_be_computed(open_page: OpenPage, sqlite
     assert len(charts(app)[0]["layer"]) == 3  # the matrix stays, with its row of zeros
 
 
-def test_without_grades_both_pages_say_how_to_get_them(open_page: OpenPage, sqlite_store: Store) -> None:
+def test_without_grades_the_page_says_how_to_get_them(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
-    for name in ("agreement", "disagreement"):
-        app = open_page(name)
-        assert len(texts(app, "jb-empty")) == 1
-        assert charts(app) == []
-        assert not app.dataframe
+    app = open_page("agreement")
+    assert len(texts(app, "jb-empty")) == 1
+    assert charts(app) == []
+    assert not app.dataframe
 
 
-def test_disagreement_shows_the_worst_and_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("disagreement", version="second v1")
-    differences = app.dataframe[0].value["Difference"]
-    assert differences.abs().is_monotonic_decreasing
-    assert "too kind" in texts(app, "jb-say")[0]
+def differing(app: AppTest) -> pd.DataFrame:
+    """The list of the answers on which they differ."""
+    return next(table.value for table in app.dataframe if "Difference" in table.value)
+
+
+def test_the_worst_differences_come_first_with_both_texts(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", version="second v1", grade="Groundedness")
+    assert differing(app)["Difference"].abs().is_monotonic_decreasing
+    assert text_with(app, "too kind", cls="jb-cap")
     two = texts(app, "jb-two")[0]
     assert "second v1, 0." in two
     assert f"Because {HOSTILE}" in two
     assert "Open item" in labels(app)
 
 
-def test_direction_and_query_type_narrow_the_rows(open_page: OpenPage, figures: FiguresLog) -> None:
-    kind = open_page("disagreement", version="second v1", direction="Judge too kind").dataframe[0].value
-    assert (kind["Difference"] > 0).all()
-    only = open_page("disagreement", version="second v1", types=[FELL]).dataframe[0].value
-    assert set(only["Type"]) == {FELL}
+def test_a_filter_limits_the_answers_on_which_they_differ(open_page: OpenPage, figures: FiguresLog) -> None:
+    app = open_page("agreement", version="second v1", grade="Groundedness", query_type=FELL)
+    assert set(differing(app)["Type"]) == {FELL}
 
 
-def test_a_cell_filters_the_rows_and_says_so(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("disagreement", grade="Label", cell="label:grounded:grounded")
-    table = app.dataframe[0].value
-    assert set(table["Judge"]) == set(table["People"]) == {"grounded"}
+@pytest.mark.parametrize("grade", ["label", "groundedness"])
+def test_a_cell_in_the_address_lists_its_answers(open_page: OpenPage, figures: FiguresLog, grade: str) -> None:
+    people, judge = {"label": ("grounded", "grounded"), "groundedness": ("0.9", "0.9")}[grade]
+    app = open_page("agreement", grade=grade.capitalize(), cell=f"{grade}:{people}:{judge}")
     [chip] = (label for label in labels(app) if label.endswith("✕"))
-    assert chip.count("grounded") == 2
-    assert chip.endswith(f": {len(table)} ✕")
-    nonsense = open_page("disagreement", grade="Label", cell="label:grounded:<b>")
+    listed = differing(app)
+    assert chip.endswith(f": {len(listed)} ✕")
+    if grade == "label":
+        assert set(listed["Judge"]) == set(listed["People"]) == {"grounded"}
+    else:
+        assert (listed[["Judge", "People"]] >= 0.9).all(axis=None)
+    nonsense = open_page("agreement", grade=grade.capitalize(), cell=f"{grade}:{people}:<b>")
     assert not any("✕" in label for label in labels(nonsense))
-
-
-def test_few_pairs_are_points(open_page: OpenPage, sqlite_store: Store) -> None:
-    log = GradedLog(sqlite_store)
-    version, ids = log.version(), log.answers(12)
-    log.say_all(version, ids, groundedness=0.9)
-    log.review_all(ids, groundedness=0.2)
-    app = open_page("disagreement")
-    assert charts(app)[0]["layer"][1]["mark"]["type"] == "point"
 
 
 def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answers(
@@ -177,7 +172,7 @@ def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answe
     with sqlite_store.writing() as connection:
         ensure_modes(connection, ["outdated"], "test", NOW)
         connection.execute(insert(REVIEW_FAILURE_MODE), [{"review_id": id_, "mode": "outdated"} for id_ in reviews[:6]])
-    app = open_page("disagreement", grade="Label")
+    app = open_page("agreement", all="true")
     [[mode, bad, missed, share]] = table_rows(app, "Missed by the judge")
     assert (mode, bad, missed) == ("outdated", 6, 2)
     assert share.startswith("33 %")
@@ -191,10 +186,7 @@ def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> No
     version, ids = log.version(), log.answers(31)
     log.say_all(version, ids, groundedness=0.9)
     log.review_all(ids, groundedness=0.9)
-    app = open_page("disagreement")
-    words = texts(app, "jb-say")[0]
-    assert "kind on 0" in words
-    assert "harsh on 0" in words
+    assert text_with(open_page("agreement", grade="Groundedness"), "kind on 0", "harsh on 0", cls="jb-cap")
 
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -101,7 +101,6 @@ def each_kind_of_chart() -> dict[str, Any]:
         "share_levels_chart": intervals.share_levels_chart([intervals.Level("QA", share, "", "QA")], "Level", "Share"),
         "calibration_chart": scores.calibration_chart(tenths),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
-        "scatter_chart": scores.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
         "levels_chart": scores.levels_chart(LevelCounts(("1", "2"), np.array([3, 0])), "Quality"),
     }
 
@@ -231,7 +230,7 @@ def test_colours_hold_for_colour_blind_readers(colours: Palette) -> None:
 
 
 def test_charts_are_drawn_on_the_pages_own_ground_in_its_own_font() -> None:
-    spec = specification(scores.scatter_chart([(0.1, 0.2)], 0.4))
+    spec = specification(grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))))
     assert spec["background"] == "transparent"
     assert "Source Sans" in spec["config"]["font"]
     # Until the browser has said which.

@@ -21,7 +21,7 @@ COMMANDS = {
     "audits": "judgeboard test audit NAME --model MODEL",
 }
 STARTED = (
-    *("open_flags", "people", "trends", "agreement", "disagreement", "problems"),
+    *("open_flags", "people", "trends", "agreement", "problems"),
     *("judges", "audits", "pairs", "suites", "responses", "runs"),
 )
 

@@ -129,7 +129,7 @@ def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
     ]
 
 
-HEAT_HEIGHT = 440
+HEAT_HEIGHT = 340
 TENTHS = "0.4 means 0.4 to 0.5."
 
 
@@ -144,15 +144,14 @@ def outlined_words(gap: float) -> str:
 
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
-    """Return the cells at ``places`` as rows. For labels, the number of differing answers has no column."""
+    """Return the cells at ``places`` as rows."""
     shown = page.picture
-    apart = Column(f"{page.gap:g} or more apart", "count")
     rows = (
         (shown.axis[people], shown.axis[judge], shown.counts[people][judge], shown.apart[people][judge])
         for people, judge in places
     )
-    cells = Table((Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows))
-    return cells.without({apart.title}) if page.grade == "label" else cells
+    apart = Column(f"{page.gap:g} or more apart", "count")
+    return Table((Column("People"), Column("Judge"), Column("Answers", "count"), apart), tuple(rows))
 
 
 def heat_chart(picture: Picture, gap: float, *, chosen: tuple[int, int] | None = None) -> Any:
