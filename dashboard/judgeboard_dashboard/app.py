@@ -76,11 +76,8 @@ PAGES = with_pages_of_methods(
             "runs": Tab("Runs", "how-to/judge.md"),
         },
         "Settings": {
-            "imports": Tab("Import", "tools/files.md"),
-            "sources": Tab("Receive", "how-to/traces.md"),
-            "keys": Tab("Keys", "how-to/traces.md"),
-            "people": Tab("Work", "how-to/queues.md"),
-            "accounts": Tab("Accounts", "how-to/teams.md"),
+            "sources": Tab("Sources", "tools/files.md"),
+            "people": Tab("People", "how-to/teams.md"),
             "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
             "settings": Tab("Flag rules", "how-to/settings.md"),
             "events": Tab("Events", "how-to/teams.md"),

@@ -17,8 +17,7 @@ from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verifie
 MANAGED = frozenset(
     {
         *("rejudge", "alerts"),
-        *("imports", "keys"),
-        *("people", "accounts"),
+        *("sources", "people"),
         *("settings", "thresholds", "schemas", "versions", "events"),
     }
 )

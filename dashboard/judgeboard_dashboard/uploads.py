@@ -27,7 +27,7 @@ ALL_MB = 5 * FILE_MB
 _MB = 1024 * 1024
 _PATH = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+/?")
 
-_people: dict[str, Reviewer] = {}  # who opened the page Import, by session
+_people: dict[str, Reviewer] = {}  # who opened the page Sources, by session
 _arriving: Counter[str] = Counter()  # bytes that requests are sending now, by session
 
 
@@ -93,7 +93,7 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
         return None
     person = _people.get(session_id)
     if person is None:
-        return HTTPStatus.FORBIDDEN, "Uploads are for people who may import: sign in, then open the page Import."
+        return HTTPStatus.FORBIDDEN, "Uploads are for people who may import: sign in, then open the page Sources."
     with store().reading() as connection:
         role = role_now(connection, person)
     if Action.IMPORT not in role.actions:

@@ -82,7 +82,7 @@ WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-s
   .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
 BOTH = (1440, 800)
 VIEWS = ("problems", "suites", "self_reference", "agreement", "runs", "pairs", "open_flags", "responses")
-WITH_TABLES = dict.fromkeys(VIEWS, BOTH) | dict.fromkeys(("queues", "imports"), (1440,))
+WITH_TABLES = dict.fromkeys(VIEWS, BOTH) | dict.fromkeys(("queues", "sources"), (1440,))
 
 
 def test_no_table_scrolls_sideways(page: Page) -> None:

@@ -120,7 +120,7 @@ def write(path: Path, *lines: object) -> Path:
 def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -> None:
     rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2} for n in range(4)]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
-    visit(page, "/imports")
+    visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
     expect(card).to_contain_text("Not clear")
@@ -152,7 +152,7 @@ def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> Non
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
     elsewhere: list[str] = []
     page.on("request", lambda request: None if "localhost" in request.url else elsewhere.append(request.url))
-    visit(page, "/imports")
+    visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(log)
     expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
     assert page.evaluate("window.hacked") is None

@@ -13,9 +13,7 @@ STARTED_BY_PEOPLE = {
     *(
         "rejudge",
         "judging",
-        "imports",
         "sources",
-        "keys",
         "alerts",
         "queues",
         "settings",

@@ -17,7 +17,6 @@ from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_review
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.queues import known_people
@@ -191,7 +190,6 @@ def streak_words(streak: Streak) -> str:
 
 def people() -> None:
     """Show the work of everybody, and the queues of the selected person, which a lead can reassign."""
-    demand(Action.SEE_MANAGED)
     lead = ask_reviewer("Your name is stored with the change.", to=Action.ASSIGN)
     with reading() as connection:
         everybody = everybodys_work(connection)

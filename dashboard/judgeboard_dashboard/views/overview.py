@@ -88,16 +88,17 @@ OPEN_FLAGS = "open_flags"
 FIGURE = "bad_answers"
 NO_PAIRS = "This is known once people have labelled answers that the judge judged."
 TREND = Rows("trends", {"show": "Bad, corrected"})
-# Kind of a failure -> the label of its button, and the view that shows more.
-OF_FAILURES: Mapping[str, tuple[str, str]] = {
-    "silent_source": ("Open sources", "sources"),
-    "unused_traces": ("Open traces", "sources"),
-    "alert": ("Open alert rules", "alerts"),
-    "alert_rule": ("Open alert rules", "alerts"),
-    "job": ("Open runs", "runs"),
-    "run": ("Open runs", "runs"),
-    "judging_rule": ("Open judging rules", "judging"),
-    "push_target": ("Open push targets", "sources"),
+RECEIVED, RUNS, ALERTS = Rows("sources", {"part": "Receive"}), Rows("runs", {}), Rows("alerts", {})
+# Kind of a failure -> the label of its button, and the page that shows more.
+OF_FAILURES: Mapping[str, tuple[str, Rows]] = {
+    "silent_source": ("Open sources", RECEIVED),
+    "unused_traces": ("Open traces", RECEIVED),
+    "alert": ("Open alert rules", ALERTS),
+    "alert_rule": ("Open alert rules", ALERTS),
+    "job": ("Open runs", RUNS),
+    "run": ("Open runs", RUNS),
+    "judging_rule": ("Open judging rules", Rows("judging", {})),
+    "push_target": ("Open push targets", Rows("sources", {"part": "Push"})),
 }
 
 
@@ -395,11 +396,11 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
 def _failures(failed: Sequence[Failure]) -> None:
     """Show what failed to arrive or to run, each with a button to its page."""
     for place, each in enumerate(failed):
-        label, view = OF_FAILURES[each.kind]
+        label, rows = OF_FAILURES[each.kind]
         query = {"source": each.subject} if each.kind in {"silent_source", "unused_traces"} else {}
         if each.kind == "unused_traces":
             query["unused"] = "true"
-        target = Rows(view, query) if may_open(view) else None
+        target = Rows(rows.page, {**rows.query, **query}) if may_open(rows.page) else None
         _problem(each.lead, each.words, label, target, key=f"failure_{place}")
 
 

@@ -1,9 +1,17 @@
-"""The page People: how everybody reviews, and the queues of each person."""
+"""The view People: everybody's work, and for who may manage people, their accounts."""
 
+from judgeboard.domain import Action
+from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.people import people
 from judgeboard_dashboard.session import page
+from judgeboard_dashboard.widgets.administration import accounts
+from judgeboard_dashboard.widgets.filters import switch
 from judgeboard_dashboard.widgets.navigation import follow
 
+WORK, ACCOUNTS = "Work", "Accounts"
+
 with page():
-    follow("people", own=())
-    people()
+    demand(Action.SEE_MANAGED)
+    follow("people", own=("part",))
+    parts = {WORK: people, ACCOUNTS: accounts} if permitted(Action.MANAGE_PEOPLE) else {WORK: people}
+    parts[switch("Part", {name: name for name in parts}, key="part")]()

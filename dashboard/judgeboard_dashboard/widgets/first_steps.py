@@ -38,7 +38,7 @@ STEPS: dict[Step, StepWords] = {
         f"A log of questions and answers: {format_titles()}.",
         "Import a log",
         ":material/upload_file:",
-        "imports",
+        "sources",
         {},
         Action.IMPORT,
     ),

@@ -132,13 +132,13 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
     page = site.sign_in("ann", f"/item?response={response_id}")
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
-    visit(page, "/imports")
+    visit(page, "/sources")
     page.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
     )
     expect(page.get_by_role("button", name="Import", exact=True)).to_be_visible()
     with page_session(site.url, cookies_of(page)) as session:
-        for path in ("/settings", "/accounts", "/events"):
+        for path in ("/settings", "/people?part=Accounts", "/events"):
             session.open(path)
             assert ANN.encode() in b"".join(session.sent[path])
     sent = b" ".join([*site.frames, *chain.from_iterable(session.sent.values())])
@@ -150,7 +150,7 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
 
 def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
     with page_session(site.url, {}) as session, httpx.Client(base_url=site.url) as client:
-        session.open("/imports")
+        session.open("/sources")
         client.get("/_stcore/host-config")
         client.get("/_stcore/health")
         headers = {"X-Xsrftoken": client.cookies.get("_streamlit_xsrf", "")}

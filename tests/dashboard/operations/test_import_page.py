@@ -23,7 +23,7 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
 from stored_rows import rows_of
 
-VIEW = Path(session.__file__).with_name("views") / "imports.py"
+VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
     {"id": f"a{n}", "question": f"question {n}", "response": f"answer {n}", "contexts": ["one", "two"], "type": "QA"}
     for n in range(4)

@@ -1,4 +1,4 @@
-"""The tab Keys: a lead creates a key, sees its token once and its last use, and revokes it."""
+"""The part Keys of Sources: a lead creates a key, sees its token once and its last use, and revokes it."""
 
 from app_pages import OpenPage, press, shown, table_rows, text_with
 from judgeboard.store.api_keys import list_keys
@@ -7,7 +7,7 @@ from sent_traces import PROTOBUF, gathered, receiving, request, trace
 
 
 def test_a_key_is_created_shown_once_used_and_revoked(open_page: OpenPage, page_rows, page_store: Store) -> None:
-    app = open_page("keys")
+    app = open_page("sources", part="Keys")
     assert not app.dataframe
     # A key needs a name.
     assert app.button(key="key_create").disabled
@@ -23,7 +23,7 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page: OpenPage, page_
         sent = {**PROTOBUF, "authorization": f"Bearer {token}"}
         assert http.post("/v1/traces", content=request(trace(1)), headers=sent).status_code == 200
         gathered(page_store, after=100)
-    app = open_page("keys")
+    app = open_page("sources", part="Keys")
     # Another visit does not show it.
     assert token not in shown(app) + str([code.value for code in app.code])
     assert table_rows(app, "Last used")[0][2]

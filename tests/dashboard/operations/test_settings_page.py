@@ -200,7 +200,7 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    page = open_page("accounts")
+    page = open_page("people", part="Accounts")
     assert "Sign-in is off" in markup(page)
     give_role(page, " Bob@example.org", Role.REVIEWER)
     assert roles(sqlite_store) == {ANN: "admin", BOB: "reviewer"}
@@ -215,13 +215,13 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
 
 def test_a_name_is_chosen_as_it_is_written(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, "bo_b@example.org", Role.ADMIN, "cli:root")
-    page = open_page("accounts")
+    page = open_page("people", part="Accounts")
     assert "bo_b@example.org" in page.multiselect(key="people_names").options
 
 
 def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    page = open_page("accounts")
+    page = open_page("people", part="Accounts")
     give_role(page, ANN, Role.NONE)
     assert text_with(page, ANN, "only admin", cls="jb-note")
     give_role(page, "bob", Role.LEAD)
@@ -231,7 +231,7 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> No
 
 def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
-    page = open_page("accounts")
+    page = open_page("people", part="Accounts")
     rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
     assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == ("lead", "sign-in", "–")
     assert rows["Mara"]["Role"] == "–"  # people sign in now

@@ -172,7 +172,7 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("accounts")
+    page = open_signed_in("people", {"part": "Accounts"})
     page.multiselect(key="people_names").set_value(["bob@example.org"]).run()
     who.update(exp=1)
     page.button(key="people_save").click().run()
@@ -424,7 +424,7 @@ def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("accounts")
+    page = open_signed_in("people", {"part": "Accounts"})
     assert "--annotator" not in markup(page)
     ensure_reviewer(sqlite_store, "import", "mara")
     assert "--annotator NAME" in markup(page.run())
@@ -525,7 +525,7 @@ def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_the
     options = {option for field in queue.run().multiselect for option in field.options}
     assert ANN in options
     assert "Mara" not in options
-    page = open_signed_in("accounts")
+    page = open_signed_in("people", {"part": "Accounts"})
     page.multiselect(key="people_names").set_value(["Mara (name on a page)"]).run()
     page.selectbox(key="people_role").set_value(Role.NONE).run()
     page.button(key="people_save").click().run()

@@ -37,11 +37,11 @@ CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai"
 
 
 def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: OpenPage) -> None:
-    assert not open_page("sources").dataframe
+    assert not open_page("sources", part="Receive").dataframe
     with receiving(page_store) as http:
         http.post("/v1/traces", content=request([*trace(1), Sent(2, 1)]), headers=PROTOBUF)
     gathered(page_store, after=100)
-    page = open_page("sources")
+    page = open_page("sources", part="Receive")
     [[source, traces, answers, without, waiting, _]] = table_rows(page, "Source")
     assert (source, traces, answers, without, waiting) == ("shop", 2, 1, 1, 0)
     rows = {row[-1]: row for row in table_rows(page, "Result")}
@@ -56,9 +56,9 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
 def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     page_store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "add push" in shown(open_page("sources"))
+    assert "add push" in shown(open_page("sources", part="Push"))
     add_target(page_store, "phoenix", address="http://tool:6006", source="shop", actor="test")
-    page = open_page("sources")
+    page = open_page("sources", part="Push")
     [[name, state, *counts, _, _, sends, source, address]] = table_rows(page, "Target")
     assert (name, state, counts) == ("phoenix", "no worker", [0, 0, 0])
     assert (sends, source, address) == ("judgments, reviews, gold", "shop", "http://tool:6006")
@@ -72,7 +72,7 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
         register_worker(connection, "one")
         (target,) = list_targets(connection)
     push_due(page_store, str(target.id), "one", threading.Event())
-    page = open_page("sources")
+    page = open_page("sources", part="Push")
     assert table_rows(page, "Target")[0][1] == "problem"
     assert text_with(page, "phoenix", "(ZeroDivisionError)", cls="jb-wrong")
     page.button(key="target_paused_phoenix").click().run()

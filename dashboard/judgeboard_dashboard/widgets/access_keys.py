@@ -1,4 +1,4 @@
-"""The tab Keys of Sources: the keys of assistants and other programs, with their last use, and a form for a new key."""
+"""The keys of assistants and other programs, with their last use, and a form for a new key."""
 
 import streamlit as st
 
@@ -10,8 +10,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.traces import list_sources
 from judgeboard.text import MAX_NAME, day_words, shortened, utc_day
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, stacking_columns, store, visit
+from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store, visit
 from judgeboard_dashboard.widgets.rule_states import LONGEST_LABEL
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when
@@ -34,9 +33,8 @@ COLUMNS: Columns[KeyUse] = {
 _CREATED = "created_key"
 
 
-def keys() -> None:
+def access_keys() -> None:
     """Show the keys with the button that revokes one, the token of a new key, and the form."""
-    demand(Action.SEE_MANAGED)
     with reading() as connection:
         listed = keys_with_use(connection)
         sources = sorted({source.source for source in list_sources(connection)})
@@ -102,7 +100,3 @@ def _form(sources: list[str], reviewer: Reviewer) -> None:
             token = create_key(store(), name.strip(), scopes=scopes, source=source or None, days=days, by=reviewer)
             st.session_state[_CREATED] = visit(), name.strip(), token
     caption("To limit requests per second or their size, use a terminal: `judgeboard sources keys create --help`")
-
-
-with page(answers=False):
-    keys()

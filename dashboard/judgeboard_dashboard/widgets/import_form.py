@@ -1,4 +1,4 @@
-"""The page Import: upload a file, see what would be stored, store it; undo an import."""
+"""The import of a file: upload it, see what would be stored, store it; undo an import."""
 
 from collections.abc import Sequence
 from typing import BinaryIO, cast
@@ -23,8 +23,8 @@ from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import ImportBatch
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import ask_reviewer, named_reviewer, page, problem, reading, stacking_columns, store
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import ask_reviewer, named_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.import_labels import ask_label_set, ask_labels, chosen_labels, label_set_key
@@ -42,7 +42,7 @@ from judgeboard_dashboard.widgets.imports import (
     other_rows,
     try_file,
 )
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, when
 
@@ -82,10 +82,8 @@ NEXT: dict[str, tuple[str, Rows, str]] = {
 }
 
 
-def imports() -> None:
+def import_form() -> None:
     """Show the upload at the left. At the right, show how its columns were read."""
-    demand(Action.SEE_MANAGED)
-    follow("imports", own=("kind",))
     if not permitted(Action.IMPORT):
         ask_reviewer(to=Action.IMPORT)
         _latest()
@@ -432,7 +430,3 @@ def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | N
         on_click="ignore",
         help=f"Each line has the row, its line number, the field and the reason{left_out}",
     )
-
-
-with page(answers=False):
-    imports()

@@ -1,0 +1,124 @@
+"""What assistants send and what became of it, and the tools that get scores back."""
+
+from shlex import quote
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from judgeboard.domain import Action
+from judgeboard.formats.output import Column, Columns, Table
+from judgeboard.measure.notes import note
+from judgeboard.store.tables import Trace
+from judgeboard.store.traces import SourceState, count_waiting_feedback, latest_traces, list_sources
+from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
+from judgeboard_dashboard.session import reading, store
+from judgeboard_dashboard.widgets.navigation import item
+from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
+from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
+from judgeboard_dashboard.widgets.texts import caption, count, heading, when
+
+MOST = 100
+VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_UNUSED = "unused"
+
+
+def became_of(trace: Trace) -> str:
+    """Return what was taken from which span, and why the trace has no answer or did not change it."""
+    spans: dict[str, list[str]] = {}
+    for span, what in trace.used or ():
+        spans.setdefault(span, []).append(what)
+    taken = "; ".join(f"{', '.join(whats)} from span {span}" for span, whats in spans.items())
+    if trace.state == "waiting":
+        return "Waits for its other spans."
+    return " ".join(filter(None, (one_line(trace.reason), taken)))
+
+
+def own_address() -> str:
+    """Return the address of this server, as the browser has it."""
+    address = urlsplit(st.context.url or "")
+    return f"{address.scheme}://{address.netloc}" if address.netloc else "http://localhost:8501"
+
+
+SOURCE_COLUMNS: Columns[SourceState] = {
+    Column("Source", width=200): lambda source: source.source,
+    Column("Traces", "count", width=80): lambda source: source.traces,
+    Column("Answers", "count", width=80): lambda source: source.made,
+    Column("No answer", "count", width=90): lambda source: source.none,
+    Column("Waiting", "count", width=80): lambda source: source.waiting,
+    Column("Last span", width=130): lambda source: when(source.last_at),
+}
+TRACE_COLUMNS: Columns[Trace] = {
+    Column("Last span", width=130): lambda trace: when(trace.last_at),
+    Column("Result", width=80): lambda trace: {"made": "answer", "none": "no answer"}.get(trace.state, trace.state),
+    Column("Spans", "count", width=60): lambda trace: trace.spans,
+    Column("What was taken, or why not", width=360): became_of,
+    Column("Trace", width=130): lambda trace: trace.external_id,
+}
+
+
+TARGET_COLUMNS: Columns[TargetProgress] = {
+    Column("Target", width=110): lambda target: target.name,
+    Column("State", width=90): lambda target: target.state,
+    Column("Pushed", "count", width=75, help="Judgments, reviews and gold labels that the tool has"): (
+        lambda target: target.pushed
+    ),
+    Column("Waiting", "count", width=75, help="Items left by the latest push"): lambda target: target.waiting,
+    Column("Refused", "count", width=75, help="Items that the tool did not take"): lambda target: target.refused,
+    Column("Last success", width=130): lambda target: when(target.succeeded_at) if target.succeeded_at else None,
+    Column("Next push", width=130): lambda target: when(target.next_at) if target.next_at else None,
+    Column("Sends", width=170): lambda target: ", ".join(target.what),
+    Column("Answers of", width=110, help="Only answers of this source"): lambda target: target.source or "all sources",
+    Column("Address", width=220): lambda target: target.address,
+}
+
+
+def push_targets() -> None:
+    """Show the push targets with their problems, and the buttons of the selected one."""
+    heading("Push targets")
+    listed = target_progress(store())
+    if not listed:
+        caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
+        return
+    chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
+    for target in listed:
+        show_problem(target.name, target.problem)
+    if chosen.refused:
+        reason = one_line(chosen.reason)
+        show_problem(chosen.name, f"{count(chosen.refused, 'item')} refused. The latest reason: {reason}")
+    if chosen.state == NO_WORKER:
+        caption("No process pushes now. Start `judgeboard serve` or `judgeboard worker`.")
+    paused = chosen.state == PAUSED
+    state_buttons(chosen.name, Action.KEEP_PUSH_TARGETS, change_target, key="target", paused=paused)
+
+
+def received() -> None:
+    """Show every source, and the latest traces of the selected one; ``source`` in the address names the first one."""
+    with reading() as connection:
+        listed, feedback = list_sources(connection), count_waiting_feedback(connection)
+    if not listed:
+        caption(
+            f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`.",
+            "To send from other machines, create a key under Keys.",
+        )
+        return
+    name = st.query_params.get("source", "")
+    first = next((place for place, source in enumerate(listed) if source.source == name), 0)
+    place = choose_row(
+        Table.of(listed, SOURCE_COLUMNS),
+        key=f"sources_{len(listed)}_{name}",
+        most=8,
+        first=first,
+    )
+    chosen = listed[place]
+    caption(f"{count(feedback, 'feedback entry')} without an answer so far." if feedback else None)
+    heading(f"Latest traces of {chosen.source}")
+    unused = st.toggle("Only traces without an answer", key=_UNUSED, bind="query-params")
+    with reading() as connection:
+        traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
+    targets = [None if each.response_id is None else item(each.response_id) for each in traces]
+    under = (
+        f"The latest {MOST}. More: `judgeboard sources --limit 1000`" if len(traces) == MOST else None,
+        *(note(code, source=quote(chosen.source)).text for code in ("map_source", "forget_unused") if chosen.none),
+    )
+    key = f"traces_{chosen.source}_{unused}_{len(traces)}"
+    table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)
