@@ -99,9 +99,7 @@ def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_p
     assert "0.20" in markup(page)
 
 
-def test_a_missing_key_is_said_before_the_press_which_opens_the_form(
-    page_store, open_page, endpoint, monkeypatch
-) -> None:
+def test_a_missing_key_is_said_before_and_after_the_press(page_store, open_page, endpoint, monkeypatch) -> None:
     answer = judged(page_store, endpoint)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with page_store.writing() as connection:
@@ -114,9 +112,7 @@ def test_a_missing_key_is_said_before_the_press_which_opens_the_form(
     assert missing in markup(page)
     page = press(page, "judge_again")
     assert not recent_jobs(page_store)
-    assert page.query_params["response"] in (str(answer), [str(answer)])
-    assert text_with(page, missing, cls="jb-note")
-    assert "Stop at cost" in [field.label.split(",")[0] for field in page.number_input]
+    assert "Not judged again: " in markup(page)
 
 
 def test_imported_verdicts_are_said_to_be_no_judge(page_rows, open_page, sqlite_store: Store) -> None:

@@ -43,6 +43,11 @@ def destination_of(text: str) -> Destination:
     raise BadInput(f"unknown destination: write {kinds}, email:ADDRESS or command")
 
 
+def web_addresses() -> list[str]:
+    """Return the names of the environment variables of this process that have a web address, without their values."""
+    return sorted(name for name, value in ENVIRONMENT.items() if value.strip().startswith(("https://", "http://")))
+
+
 def check_settings(destination: str) -> None:
     """Raise BadInput if this process could not send to a destination, MissingSetting if a variable is not set.
 

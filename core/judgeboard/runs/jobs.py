@@ -35,7 +35,6 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.flags import count_at_stake
-from judgeboard.store.health import unasked_generators
 from judgeboard.store.jobs import (
     get_job,
     insert_job,
@@ -180,16 +179,6 @@ def _flags_at_stake(connection: Connection, version: JudgeVersion, left: "_LeftT
     if left.selection.mode in {AskMode.ANCHORS, AskMode.KEEP_FLAGS}:
         return 0
     return count_at_stake(connection, version.name, unasked(connection, *left))
-
-
-def generators_to_judge(
-    store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all"
-) -> dict[str | None, int]:
-    """Return the number of answers that a job would judge, by generator model (None: unknown)."""
-    version = _version(judge)
-    with store.reading() as connection:
-        stored = find_version(connection, fingerprint(version))
-        return unasked_generators(connection, *_left_to_judge(connection, stored, where or RowFilter(), mode))
 
 
 class _LeftToJudge(NamedTuple):

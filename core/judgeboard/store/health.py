@@ -18,7 +18,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.responses import last_logged_id
-from judgeboard.store.runs import RESUMABLE, Selection, unasked
+from judgeboard.store.runs import RESUMABLE
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
@@ -146,14 +146,6 @@ def generators_of_run(connection: Connection, run_id: int) -> dict[str | None, i
     """Return the number of answers that a run judged, by generator model (None: unknown)."""
     judged = select(JUDGMENT.c.response_id).where(JUDGMENT.c.run_id == run_id)
     return _by_model(connection, select(RESPONSE.c.generator_model).where(RESPONSE.c.id.in_(judged)))
-
-
-def unasked_generators(
-    connection: Connection, version_id: int, selection: Selection, run_id: int | None
-) -> dict[str | None, int]:
-    """Return the number of answers that a run has left to judge (`unasked`), by generator model (None: unknown)."""
-    left = unasked(connection, version_id, selection, run_id)
-    return _by_model(connection, select(RESPONSE.c.generator_model).where(*left))
 
 
 def compared_generators(connection: Connection, version_id: int) -> dict[str | None, int]:

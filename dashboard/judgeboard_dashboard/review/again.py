@@ -31,7 +31,7 @@ from judgeboard_dashboard.review.drafts import AgainJob
 from judgeboard_dashboard.review.signals import judgment_words, primary_verdict
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.navigation import Rows
-from judgeboard_dashboard.widgets.rejudge_form import say_missing, state_words
+from judgeboard_dashboard.widgets.rejudge_form import state_words
 
 REPAINT_SECONDS = 0.5
 
@@ -102,7 +102,7 @@ def again_section(actions: Actions, item: Item) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             key_button(
                 "Judge again",
-                partial(_judge_again, actions, item, settings, form),
+                partial(_judge_again, actions, item, settings),
                 key="judge_again",
                 shortcut="F6",
                 icon=":material/replay:",
@@ -123,20 +123,16 @@ def _status(*lines: Html) -> None:
     show(tag("div", *lines, cls="jb-cap jb-again", role="status"))
 
 
-def _judge_again(actions: Actions, item: Item, settings: LastSettings, form: Rows) -> None:
-    """Start a job for the answer. If something is missing, open the form, which says what."""
+def _judge_again(actions: Actions, item: Item, settings: LastSettings) -> None:
+    """Start a job for the answer, or say what is missing."""
     session = actions.session
-
-    def open_form(sentence: str) -> None:
-        say_missing(item.response_id, sentence)
-        actions.go(form)
 
     def act(reviewer: Reviewer) -> None:
         running = session.again.get(item.response_id)
         if running is not None and running.ended is None:
             return
         if settings.missing is not None:
-            open_form(settings.missing)
+            session.say(f"Not judged again: {settings.missing}", refused=True)
             return
         try:
             job_id = request_rejudge(
@@ -146,9 +142,7 @@ def _judge_again(actions: Actions, item: Item, settings: LastSettings, form: Row
                 estimate=settings.estimate,
                 actor=reviewer,
             )
-        except (OtherHost, AddressUnknown) as error:
-            open_form(f"{error}.")
-        except BadInput as error:
+        except (OtherHost, AddressUnknown, BadInput) as error:
             session.say(f"Not judged again: {error}.", refused=True)
         else:
             newest = max((judgment.id for judgment in item.judgments), default=0)

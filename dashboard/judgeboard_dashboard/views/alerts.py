@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.alerts.conditions import CONDITIONS
+from judgeboard.alerts.destinations import web_addresses
 from judgeboard.alerts.events import send_test
 from judgeboard.alerts.levels import DEFAULT_WINDOW, LEAST_ANSWERS, LEVEL_MEASURES, levels_now
 from judgeboard.alerts.rules import (
@@ -72,14 +73,6 @@ MESSAGE_COLUMNS: Columns[tuple[str, AlertDelivery]] = {
     Column("Attempts", "count", width=80): lambda message: message[1].attempts,
 }
 
-WINDOWS = {
-    DEFAULT_WINDOW: f"Last {DEFAULT_WINDOW} answers",
-    "1000": "Last 1,000 answers",
-    "1d": "Last day (today, UTC)",
-    "7d": "Last 7 days",
-    "30d": "Last 30 days",
-}
-
 
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
@@ -88,11 +81,7 @@ def alerts() -> None:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
-    is_new = st.query_params.get("new") == "1"
-    if is_new:  # opened to add a rule: the form comes first
-        _form(criteria)
-    else:
-        sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
+    sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
     if events:
         heading("Open events")
         table(Table.of(events, EVENT_COLUMNS), key=f"alert_events_{len(events)}", name="alert_events", most=8)
@@ -100,7 +89,8 @@ def alerts() -> None:
     if rules:
         chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
         for rule in rules:
-            show_problem(rule.name, rule.problem)
+            unset = unset_webhooks(rule.destinations)
+            show_problem(rule.name, rule.problem or (unset.text if unset else None))
         foot(Table.of(rules, RULE_COLUMNS), "alert_rules", CONDITIONS[chosen.condition].words)
         with reading() as connection:
             for now in levels_now(connection, chosen):
@@ -114,14 +104,7 @@ def alerts() -> None:
         under = (f"The latest {MOST}" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0][1].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
-        # In the table, long reasons are cut. A message that went to the same destination later ends the problem.
-        latest = {(rule, each.destination): (rule, each) for rule, each in reversed(messages) if each.attempts}
-        failed = [each for each in latest.values() if each[1].error]
-        if failed:
-            name, message = max(failed, key=lambda each: each[1].id)
-            show_problem(name, f"the message of {when(message.at)} was not sent: {message.error}")
-    if not is_new:
-        _form(criteria)
+    _form(criteria)
 
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
@@ -161,6 +144,11 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             help="`slack:env:NAME`, `teams:env:NAME` or `webhook:env:NAME`: the worker's environment variable NAME has "
             "the address. `email:ADDRESS` or `command`.",
         )
+        known = ", ".join(web_addresses()) or "none"
+        caption(
+            f"Environment variables of this server that have a web address: {known}. To set one, before you start "
+            "the server and the workers: `export SLACK_URL=https://hooks.slack.com/services/…`"
+        )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
     usable = bool(name.strip() and to.strip()) and has_threshold
@@ -177,9 +165,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            unset = unset_webhooks(written.to)
-            next_step = f"{unset.text} {_next_step()}" if unset else _next_step()
-            confirm("alert", f"Added: {' '.join(name.split())}.", next_step)
+            confirm("alert", f"Added: {' '.join(name.split())}.", _next_step())
 
 
 def _next_step() -> str:
@@ -203,17 +189,14 @@ def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, 
     )
     label = f"Threshold ({'%' if is_share else 'score'})"
     threshold = st.number_input(label, value=None, step=1.0 if is_share else 0.1, format="%g", key="alert_level")
-    last = st.selectbox(
+    last = st.text_input(
         "Window",
-        list(WINDOWS),
-        index=list(WINDOWS).index(DEFAULT_WINDOW),
+        DEFAULT_WINDOW,
         key="alert_last",
-        format_func=lambda window: WINDOWS.get(window, window),
-        accept_new_options=True,
-        help="You can also enter a number of newest answers (10 to 20,000), such as 500, or of days (1 to 366, UTC), "
-        f"such as 3d. At least {LEAST_ANSWERS} answers are needed.",
+        help="A number of newest answers (10 to 20,000), or of days (1 to 366, UTC) such as 7d (default: 200 answers). "
+        f"At least {LEAST_ANSWERS} answers are needed.",
     )
-    return measure | {direction or sides[0]: threshold, "last": last.strip()}
+    return measure | {direction or sides[0]: threshold, "last": last or DEFAULT_WINDOW}
 
 
 def _words(condition: AlertCondition) -> str:

@@ -1,7 +1,5 @@
 """The page Judging rules: the rules, the answers that wait for each, their judges, and a form for a new rule."""
 
-from typing import Any, NamedTuple
-
 import streamlit as st
 
 from judgeboard.domain import Action
@@ -37,7 +35,7 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
-from judgeboard_dashboard.widgets.rejudge_form import destination, judge_specs, show_destination
+from judgeboard_dashboard.widgets.rejudge_form import ChosenJudge, judge_specs, with_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
@@ -127,15 +125,7 @@ def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
             )
 
 
-class _ChosenJudge(NamedTuple):
-    """The fields of a judge, the host that gets the answers, and whether the person agreed if that is another one."""
-
-    spec: dict[str, Any]
-    host: str | None
-    agreed: bool
-
-
-def _judge_fields(key: str, rule: RuleProgress | None = None) -> _ChosenJudge:
+def _judge_fields(key: str, rule: RuleProgress | None = None) -> ChosenJudge:
     """Show the fields for a stored judge version, first that of a ``rule``, or another model of it."""
     specs = judge_specs()
     if rule is not None:
@@ -155,11 +145,8 @@ def _judge_fields(key: str, rule: RuleProgress | None = None) -> _ChosenJudge:
         ).strip()
     if model:
         spec = with_model(spec, model)
-    address = None if spec.get("model") == "" else destination(spec)
-    if address is None:
-        return _ChosenJudge(spec, None, agreed=False)
-    agreed = show_destination(address, "answers")
-    return _ChosenJudge(spec, address.host if agreed else None, agreed)
+    chosen = ChosenJudge(spec)
+    return chosen if spec.get("model") == "" else with_destination(chosen, "answers")
 
 
 def _form() -> None:

@@ -105,7 +105,12 @@ def open_flags() -> None:
             sort=sorts_by_header("open_flags", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
         )
     turning_foot(
-        "open_flags", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen)
+        "open_flags",
+        flags,
+        "answer",
+        lambda: _export(chosen),
+        query=chosen.query,
+        beside=lambda: filter_buttons("open_flags", "open", chosen.query, flags.total),
     )
 
 
@@ -118,10 +123,6 @@ def _all_ids(chosen: Chosen) -> tuple[int, ...]:
 
 def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
     return Rows("item", {"flag": str(line.flag_id), **chosen.query})
-
-
-def _buttons(chosen: Chosen) -> None:
-    filter_buttons("open_flags", "open", chosen.query)
 
 
 def _export(chosen: Chosen) -> Table:

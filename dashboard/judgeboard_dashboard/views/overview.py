@@ -192,7 +192,9 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
             caption(*latest.caveats)
     with st.container(key="news_actions", horizontal=True, vertical_alignment="center", gap="small"):
         open_button("Open the answers since then", responses(where), key="news_answers", icon=":material/article:")
-        filter_buttons("news", "match", query_of(where))
+        with reading() as connection:
+            answers = count_logged(connection, where)
+        filter_buttons("news", "match", query_of(where), answers)
         open_button("Open the trend", TREND, key="overview_trend", icon=":material/trending_up:", type="tertiary")
 
 

@@ -1,21 +1,19 @@
 """The page Judge answers: start a job that judges answers, watch it, and see what changed if it judged them again."""
 
 import time
-from collections.abc import Sequence
 
 import streamlit as st
 
 from judgeboard.domain import Action, ResponseKind, Status
 from judgeboard.errors import JudgeboardError, NotFound
-from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.people.permissions import may
-from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
+from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import AskMode, get_run, run_counts
-from judgeboard.store.verdict_pairs import pairs_of_run, pairs_of_versions
+from judgeboard.store.verdict_pairs import pairs_of_run
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -29,18 +27,14 @@ from judgeboard_dashboard.widgets.rejudge_form import (
     RejudgeAddress,
     form,
     job_words,
-    missing_words,
     read_address,
     state_words,
 )
-from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import (
-    caption,
     clock,
     commands,
     count,
     empty,
-    heading,
     sentence,
     when,
 )
@@ -50,7 +44,6 @@ PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
 LARGE = 20_000  # answers; larger jobs are counted less often
 LARGE_REPAINT_SECONDS = 3.0
-BEFORE = 0
 
 
 def rejudge() -> None:
@@ -61,8 +54,6 @@ def rejudge() -> None:
         demand(Action.SEE_MANAGED)
     where, query = _filters(address)
     left, right = stacking_columns("rejudge", [1, 2.4])
-    if missing := missing_words(address.response):
-        problem(f"{missing} Choose a judge, or complete its fields, and start the job here.")
     with left, st.container(border=True, key="rejudge_form"):
         needed = Action.REJUDGE_MANY if address.response is None else Action.REJUDGE_ONE
         if permitted(needed):
@@ -86,7 +77,6 @@ def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
 
 
 def _outcome(address: RejudgeAddress) -> None:
-    jobs = recent_jobs(store())
     try:
         job = _shown_job(address)
     except NotFound:
@@ -101,26 +91,16 @@ def _outcome(address: RejudgeAddress) -> None:
             elif ResponseKind.CONTROL in job.where.kinds:
                 open_button("Show health checks", health, key="job_health")
             else:
-                _comparison(job.run_id, job.version_id, job.ok)
+                _comparison(job.run_id, job.ok)
     elif address.run is not None:
         with reading() as connection:
             run = get_run(connection, address.run)
             usable = run_counts(connection, [run.id])[run.id].ok
         show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
         if run.version_id is not None:
-            _comparison(run.id, run.version_id, usable)
-    elif not jobs and not before_import(PAGE):
-        empty(
-            "No jobs yet.",
-            "Choose answers and a judge in the form, or use a terminal:",
-            f"`judgeboard judge --judge rag --model NAME{' --rejudge all' if _any_version() else ''}`",
-        )
-    _earlier_jobs([each for each in jobs if job is None or each.id != job.id])
-
-
-def _any_version() -> bool:
-    with reading() as connection:
-        return bool(list_versions(connection))
+            _comparison(run.id, usable)
+    elif not before_import(PAGE):
+        empty("No job is running.", "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`")
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:
@@ -210,63 +190,18 @@ def _judge_words(job: JobProgress) -> str:
     return job.judge_title or str(job.judge.get("name") or job.judge["kind"])
 
 
-JOB_COLUMNS: Columns[JobProgress] = {
-    Column("Run", "integer", width=55): lambda job: job.run_id,
-    Column("Requested", width=110): lambda job: when(job.created_at),
-    Column("By", width=90): lambda job: job.actor,
-    Column("Judge", width=120): _judge_words,
-    Column("Selection", width=190): lambda job: job_words(job.where, job.mode),
-    Column("State", width=130): lambda job: (
-        f"{job.state}: {job.why}" if job.why and job.state != "cancelled" else job.state
-    ),
-    Column("Answers", "count", width=75): lambda job: job.selected,
-    Column("Usable", "count", width=70): lambda job: job.ok,
-    Column("Cost", width=80, right=True): lambda job: money(job.cost_micro),
-}
-
-
-def _earlier_jobs(jobs: Sequence[JobProgress]) -> None:
-    """Show the other jobs, newest first. A click opens a job."""
-    if not jobs:
-        return
-    heading("Earlier jobs")
-    targets = [Rows(PAGE, {"job": job.id}) for job in jobs]
-    key = f"jobs_{jobs[0].id}_{len(jobs)}"
-    table(Table.of(jobs, JOB_COLUMNS), targets, key=key, name="jobs", most=6)
-
-
-def _comparison(run_id: int, version_id: int, usable: int) -> None:
-    """Compare the verdicts of a run with the earlier verdicts, or with another version if there are none."""
+def _comparison(run_id: int, usable: int) -> None:
+    """Compare the verdicts of a run with the earlier verdicts of the same judge."""
     if not requested(f"run_{run_id}", usable, "with earlier ones"):
         return
     with reading() as connection:
         titles = {version.id: version.title for version in list_versions(connection)}
-    old, key = BEFORE, f"beside_{run_id}"
-    others = {each: title for each, title in titles.items() if each != version_id}
-    if others:
-        if key not in st.session_state:
-            with reading() as connection:
-                st.session_state[key] = BEFORE if pairs_of_run(connection, run_id) else min(others)
-        old = st.selectbox(
-            "Compare with",
-            [BEFORE, *others],
-            format_func=lambda each: others.get(each, "the earlier verdict"),
-            key=key,
-            width=260,
-        )
-    shown = show_changes(
-        lambda connection: (
-            pairs_of_run(connection, run_id) if old == BEFORE else pairs_of_versions(connection, old, version_id)
-        ),
-        {"run": [str(run_id)], "old": [str(old)]},
-        titles,
-        file=f"run-{run_id}-changes",
-    )
+    query = {"run": [str(run_id)]}
+    file = f"run-{run_id}-changes"
+    shown = show_changes(lambda connection: pairs_of_run(connection, run_id), query, titles, file=file)
     if not shown.comparison.rows:
         sentence("No answer has both an old and a new verdict.")
         next_button(among=("review", "agree"))
-    elif old != BEFORE:
-        caption(f"Includes all answers judged by both {titles[old]} and {titles[version_id]}.")
 
 
 with page():

@@ -243,7 +243,7 @@ def _foot(filters: Filters, answers: LinePage[ResponseLine]) -> None:
         # A cell of agreement is a list of answers, and the filter of a job cannot contain such a list.
         beside=None
         if filters.where.response_ids is not None
-        else lambda: filter_buttons("responses", "match", filters.query),
+        else lambda: filter_buttons("responses", "match", filters.query, answers.total),
     )
 
 

@@ -46,8 +46,8 @@ def anchors_section(version: StoredVersion) -> None:
             RowFilter(response_ids=anchors),
             AskMode.ANCHORS,
             key="anchors",
+            verb="Judge",
             noun="anchor",
-            label="Judge the anchors again",
             command="judgeboard test anchors judge --help",
         )
 

@@ -140,7 +140,8 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
     rejudged = listed.rejudged if everything else "match"
     if permitted(Action.REJUDGE_MANY) and rejudged is not None:
         answers = Rows("rejudge", {**(listed.query if everything else ids_of), "rows": rejudged})
-        open_button("Rejudge", answers, key=f"{page}_bulk_rejudge", type="tertiary")
+        label = f"Rejudge {count(listed.total if everything else number, 'answer')}"
+        open_button(label, answers, key=f"{page}_bulk_rejudge", type="tertiary")
     selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
     csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")
 

@@ -65,7 +65,7 @@ def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
         where,
         AskMode.PLAIN,
         key="controls",
+        verb="Judge",
         noun="answer",
-        label="Judge the control answers",
         command="judgeboard test controls judge --help",
     )

@@ -1,7 +1,7 @@
 """The trial of a judge on the page Judge answers: three answers with their raw calls, before all are judged."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,7 +11,6 @@ from judgeboard.measure.notes import note
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -19,39 +18,35 @@ from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import named_reviewer, problem, seen
 from judgeboard_dashboard.widgets.texts import caption, count, heading, score
 
+if TYPE_CHECKING:
+    from judgeboard_dashboard.widgets.rejudge_form import ChosenJudge
+
 _TRIAL = "judge_trial"
 
 
-def try_button(
-    spec: dict[str, Any],
-    api_key: str | None,
-    where: RowFilter,
-    estimate: CallEstimate,
-    reviewer: Reviewer | None,
-    *,
-    confirmed_host: str | None,
-    agreed: bool,
-) -> None:
-    """Show the button that judges three answers and stores nothing.
-
-    ``agreed`` is whether the person agrees with the host that gets the answers.
-    """
+def try_button(judge: "ChosenJudge", where: RowFilter, estimate: CallEstimate) -> None:
+    """Show the button that judges three answers and stores nothing."""
     if not permitted(Action.CHOOSE_JUDGE):
         return
     pressed = st.button(
         f"Try {count(min(ANSWERS, estimate.calls), 'answer')}",
         key="rejudge_try",
         icon=":material/science:",
-        disabled=not (estimate.calls and agreed),
+        disabled=not (estimate.calls and judge.agreed),
         help="Judges the first answers and shows the raw calls. Nothing is stored.",
     )
-    if not pressed or (reviewer := reviewer or named_reviewer()) is None:
+    if not pressed or (reviewer := named_reviewer()) is None:
         return
-    st.session_state.pop(_TRIAL, None)
+    end_trial()
     try:
         with st.spinner("Judging…"):
             trials = try_judge(
-                seen(), judge=spec, where=where, api_key=api_key, confirmed_host=confirmed_host, actor=reviewer
+                seen(),
+                judge=judge.spec,
+                where=where,
+                api_key=judge.api_key,
+                confirmed_host=judge.host,
+                actor=reviewer,
             )
     except JudgeboardError as error:
         problem(f"The trial failed: {error}.")
@@ -60,7 +55,7 @@ def try_button(
 
 
 def end_trial() -> None:
-    """Forget the trial: the job has started."""
+    """Forget the last trial."""
     st.session_state.pop(_TRIAL, None)
 
 

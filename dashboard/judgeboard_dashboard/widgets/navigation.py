@@ -13,6 +13,7 @@ from judgeboard.measure.cells import Cell, Raters, answers_in, cell_words
 from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
+from judgeboard.text import counted
 from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.session import current_query, open_rows, reading
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
@@ -88,16 +89,21 @@ def plan_button(*, key: str) -> None:
         open_button("Plan the labels", target, key=key, icon=":material/playlist_add:")
 
 
-def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
+def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]], answers: int) -> None:
     """Show the buttons that open the page Judge answers, a new issue and a new queue with this filter, if allowed.
 
-    ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
+    ``rows`` is "match" for all ``answers`` of the filter, "open" for those with an open flag. The order is left out.
     """
     narrowed = {name: values for name, values in query.items() if name != "sort"}
     flagged = {"state": ["confirmed", "open"]} if rows == "open" else {}
     items = FLAGGED_ITEMS if rows == "open" else EVERY_ITEM
     for label, target, action, icon in (
-        ("Rejudge these", Rows("rejudge", {**narrowed, "rows": rows}), Action.REJUDGE_MANY, ":material/restart_alt:"),
+        (
+            f"Rejudge {counted(answers, 'answer')}",
+            Rows("rejudge", {**narrowed, "rows": rows}),
+            Action.REJUDGE_MANY,
+            ":material/restart_alt:",
+        ),
         (
             "Open an issue",
             Rows("problems", {**narrowed, **flagged, "new": "1"}),

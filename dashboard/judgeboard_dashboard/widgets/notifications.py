@@ -43,17 +43,6 @@ def notification_bell() -> None:
         st.container(key="bell"),
         st.popover(label, icon=icon, type="tertiary", key="bell_list"),
     ):
-        if permitted(Action.KEEP_ALERT_RULES):
-            st.button(
-                "New alert rule",
-                key="new_alert_rule",
-                type="tertiary",
-                icon=":material/add_alert:",
-                help="Sends a message when a figure passes a threshold. All rules are under Automation, Alerts.",
-                on_click=_go,
-                args=(Rows("alerts", {"new": "1"}),),
-                wrap=False,
-            )
         if not listed:
             caption(
                 "Queues that are assigned to you, conflicts on your items and comments with @your name are listed here."

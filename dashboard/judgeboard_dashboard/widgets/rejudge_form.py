@@ -6,17 +6,13 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 
 from judgeboard.domain import Action, ResponseKind
-from judgeboard.errors import AddressUnknown, JudgeboardError
-from judgeboard.health.family import family_warning
+from judgeboard.errors import JudgeboardError
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
-    JobAddress,
     JobProgress,
     estimate_calls,
-    generators_to_judge,
     job_address,
     judge_spec,
     open_jobs,
@@ -32,7 +28,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, named_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.session import named_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
@@ -106,24 +102,6 @@ def _done_words(job: JobProgress) -> str:
     return " ".join(sentences)
 
 
-_MISSING = "judge_again_missing"
-
-
-def say_missing(response_id: int, sentence: str) -> None:
-    """Remember why an answer could not be judged again with the last settings; the form of this answer says it."""
-    st.session_state[_MISSING] = (response_id, sentence)
-
-
-def missing_words(response_id: int | None) -> str | None:
-    """Return why the form opened for an answer: what its last settings miss. None if nobody asked with a key."""
-    missing: tuple[int | None, str | None] = st.session_state.get(_MISSING, (None, None))
-    missing_for, sentence = missing
-    if missing_for != response_id:
-        st.session_state.pop(_MISSING, None)
-        return None
-    return sentence
-
-
 class RejudgeAddress(NamedTuple):
     """The selected answers, and the job or run whose result is shown, as in the address."""
 
@@ -172,13 +150,6 @@ def details(estimate: CallEstimate) -> str:
     return " ".join(sentences)
 
 
-def cost_limit_why(estimate: CallEstimate | None) -> str | None:
-    """Return why a cost limit is not possible, None if it is possible."""
-    if estimate is None or estimate.priced:
-        return None
-    return f"There is no price for {estimate.model}. Add it to a price file (JUDGEBOARD_PRICES)."
-
-
 _KINDS = {"rag": "chat model", "rating": "rating, 1 to 4", "lexical": "word overlap, offline"}
 
 
@@ -201,14 +172,16 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class JobJudge:
-    """The judge of a job, and a key that is stored nowhere."""
+class ChosenJudge:
+    """The fields of a judge, the host to which answers may be sent if ``agreed``, and a key that is stored nowhere."""
 
     spec: dict[str, Any]
+    host: str | None = None
+    agreed: bool = False
     api_key: str | None = field(default=None, repr=False)
 
 
-def judge_form() -> JobJudge | None:
+def judge_form() -> ChosenJudge | None:
     """Show the fields and return the chosen judge.
 
     A stored version judges with its own parameters. Only its model and the address can be changed. Return None if the
@@ -221,7 +194,7 @@ def judge_form() -> JobJudge | None:
     words = st.selectbox("Judge version", list(specs), key="ask_version")
     chosen = specs[words]
     if not defines or "model" not in chosen:
-        return JobJudge(chosen)
+        return ChosenJudge(chosen)
     is_new = "name" not in chosen
     model = st.text_input("Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it")
     known_address = chosen.get("base_url", "")
@@ -243,79 +216,66 @@ def judge_form() -> JobJudge | None:
         help="Sent only to this address. It is stored nowhere: this server keeps it in memory until the job ends. "
         "Without it, the server uses the key of its environment (OPENAI_API_KEY, ANTHROPIC_API_KEY).",
     )
-    providers = list(PROVIDERS)
-    provider = st.selectbox(
-        "Provider",
-        providers,
-        index=providers.index(chosen["provider"]) if "provider" in chosen else None,
-        key=f"ask_provider_{words}",
-        placeholder="By the model's name",
-        help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
-    )
-    fields = {"model": (model or "").strip(), "base_url": (base_url or "").strip(), "provider": provider}
+    fields = {"model": (model or "").strip(), "base_url": (base_url or "").strip()}
     spec = chosen | {name: value for name, value in fields.items() if value}
     if is_new:
         if spec["kind"] == "rag":
             spec["claims"] = st.toggle("Judge each claim, with quotes", key="ask_claims")
         caption("A judge with other options is run once in a terminal: `judgeboard judge --help`")
-    return JobJudge(spec, (api_key or "").strip() or None)
+    return ChosenJudge(spec, api_key=(api_key or "").strip() or None)
 
 
-def destination(spec: dict[str, Any]) -> JobAddress | None:
-    """Return where a job sends answers; show the reason if that is not known."""
-    try:
-        return job_address(seen(), spec)
-    except AddressUnknown as error:
-        problem(f"{error}.")
-    except JudgeboardError as error:
-        problem(str(error))
-    return None
-
-
-def show_destination(address: JobAddress, subject: str) -> bool:
+def with_destination(judge: ChosenJudge, subject: str) -> ChosenJudge:
     """Show the host and the provider that get the ``subject`` ("15 answers"); return whether it may be sent.
 
     If it is another host than before, the person must agree. The field belongs to these hosts and this subject: after a
     change of either, the person is asked again.
     """
-    if address.host is None:
-        return True
-    if address.before is None:
-        show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
-        return True
-    hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
-    show(tag("div", hosts, cls="jb-note"))
-    return st.checkbox(f"Send {subject} to {address.host}", key=f"other_host_{address.before}_{address.host}_{subject}")
-
-
-def job_button(
-    label: str, estimate: CallEstimate, *, key: str, spec: dict[str, Any], where: RowFilter, mode: str
-) -> None:
-    """Show a button that starts a job; after a press, open the page of the job."""
-    address = destination(spec)
-    if address is None:
-        return
-    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
-    reviewer = ask_reviewer("Your name is stored with the job.")
-    if reviewer is None or not st.button(
-        label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not agreed
-    ):
-        return
     try:
-        job_id = request_rejudge(
+        address = job_address(seen(), judge.spec)
+    except JudgeboardError as error:
+        problem(f"{str(error).rstrip('.')}.")
+        return judge
+    agreed = True
+    if address.before is not None:
+        hosts = f"Another host than before. Before: {address.before}. Now: {address.host} ({address.provider})."
+        show(tag("div", hosts, cls="jb-note"))
+        key = f"other_host_{address.before}_{address.host}_{subject}"
+        agreed = st.checkbox(f"Send {subject} to {address.host}", key=key)
+    elif address.host is not None:
+        show(tag("div", f"Sends {subject} to ", tag("b", address.host), f" ({address.provider}).", cls="jb-cap"))
+    return replace(judge, host=address.host if agreed else None, agreed=agreed)
+
+
+def start_button(
+    label: str,
+    judge: ChosenJudge,
+    selected: JobRows,
+    estimate: CallEstimate,
+    *,
+    key: str,
+    max_cost: float | None = None,
+) -> str | None:
+    """Show the button that starts a job; return the id of the job after a press."""
+    usable = estimate.calls and judge.agreed
+    pressed = st.button(label, key=key, type="primary", icon=":material/restart_alt:", wrap=False, disabled=not usable)
+    if not pressed or (reviewer := named_reviewer()) is None:
+        return None
+    try:
+        return request_rejudge(
             store(),
-            judge=spec,
-            where=where,
-            mode=mode,
+            judge=judge.spec,
+            where=selected.where,
+            mode=selected.mode,
+            max_cost=max_cost,
             estimate=estimate,
-            confirmed_host=address.host if agreed else None,
+            api_key=judge.api_key,
+            confirmed_host=judge.host,
             actor=reviewer,
         )
     except JudgeboardError as error:
         problem(f"The job was not started: {error}.")
-        return
-    pick_rows(Rows("rejudge", {"job": job_id}))
-    st.rerun()
+        return None
 
 
 _ROWS, _KEEP = "rejudge_rows", "rejudge_keep_flags"
@@ -330,58 +290,20 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         caption("No stored judge can be used here. A lead must run one first.")
         return place
     estimate = _estimate(judge, selected)
-    limit = _cost_limit(judge, estimate)
     if estimate is None:
         return place
+    limit = _cost_limit(estimate)
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
     if selected.mode == AskMode.ALL and estimate.flags:
         keeps = st.checkbox(f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP)
         selected = selected._replace(mode=AskMode.KEEP_FLAGS.value if keeps else selected.mode)
-    judged: dict[str | None, int] = {}
-    if estimate.model is not None:
-        judged = generators_to_judge(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
-    if warning := family_warning(estimate.model, judged):
-        show(tag("div", warning.text, cls="jb-cap"))
-    address = destination(judge.spec)
-    if address is None:
-        return place
-    agreed = not estimate.calls or show_destination(address, count(estimate.calls, "answer"))
-    buttons = st.container()  # above the name field, which disappears after the name is entered
-    reviewer = ask_reviewer("Your name is stored with the job.")
-    with buttons:
-        try_button(
-            judge.spec,
-            judge.api_key,
-            selected.where,
-            estimate,
-            reviewer,
-            confirmed_host=address.host if agreed else None,
-            agreed=agreed,
-        )
-        pressed = st.button(
-            f"{'Judge' if selected.mode == 'plain' else 'Rejudge'} {count(estimate.calls, 'answer')}",
-            key="rejudge_start",
-            type="primary",
-            icon=":material/restart_alt:",
-            disabled=not (estimate.calls and agreed),
-        )
-    if not pressed or (reviewer := reviewer or named_reviewer()) is None:
-        return place
-    try:
-        job_id = request_rejudge(
-            store(),
-            judge=judge.spec,
-            where=selected.where,
-            mode=selected.mode,
-            max_cost=limit,
-            estimate=estimate,
-            api_key=judge.api_key,
-            confirmed_host=address.host if agreed else None,
-            actor=reviewer,
-        )
-    except JudgeboardError as error:
-        problem(f"The job was not started: {error}.")
+    answers = count(estimate.calls, "answer")
+    judge = with_destination(judge, answers) if estimate.calls else judge
+    try_button(judge, selected.where, estimate)
+    verb = "Judge" if selected.mode == AskMode.PLAIN else "Rejudge"
+    job_id = start_button(f"{verb} {answers}", judge, selected, estimate, key="rejudge_start", max_cost=limit)
+    if job_id is None:
         return place
     end_trial()
     return place._replace(job=job_id, run=None)
@@ -420,7 +342,7 @@ def _answer(response_id: int) -> None:
         st.button("Choose other answers", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
-def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
+def _estimate(judge: ChosenJudge, selected: JobRows) -> CallEstimate | None:
     if judge.spec.get("model") == "":
         caption("Enter a model to see the estimated cost and time.")
         return None
@@ -431,34 +353,31 @@ def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
         return None
 
 
-def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
-    if "model" not in judge.spec:
+def _cost_limit(estimate: CallEstimate) -> float | None:
+    if estimate.model is None:
         return None
-    why_not = cost_limit_why(estimate)
-    limit = st.number_input(
+    if not estimate.priced:
+        caption(f"No cost limit: {estimate.model} has no price. Add it to a price file (JUDGEBOARD_PRICES).")
+        return None
+    return st.number_input(
         "Stop at cost, $",
         min_value=0.0,
         value=None,
         step=0.5,
         key="rejudge_max_cost",
         placeholder="no limit",
-        disabled=why_not is not None,
         help="The job makes no further calls after its calls have cost this much.",
     )
-    if why_not:
-        caption(why_not)
-        return None
-    return limit
 
 
 def judge_in_job(
-    version: StoredVersion, where: RowFilter, mode: AskMode, *, key: str, noun: str, label: str, command: str
+    version: StoredVersion, where: RowFilter, mode: str, *, key: str, verb: str, noun: str, command: str
 ) -> None:
     """Show the estimate and the button of a job in which a judge version judges these answers, or the open job.
 
     ``command`` does the same in a terminal, for a version that a job cannot use.
     """
-    job = next((each for each in open_jobs(store()) if (each.mode, each.where.kinds) == (mode, where.kinds)), None)
+    job = next((each for each in open_jobs(store()) if (each.mode, each.where) == (mode, where)), None)
     if job is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
@@ -476,4 +395,9 @@ def judge_in_job(
         return
     caption(lead(estimate))
     if estimate.calls:
-        job_button(label, estimate, key=f"{key}_judge", spec=spec, where=where, mode=mode)
+        judge = with_destination(ChosenJudge(spec), count(estimate.calls, "answer"))
+        selected = JobRows("", where, mode)
+        job_id = start_button(f"{verb} {count(estimate.calls, noun)}", judge, selected, estimate, key=f"{key}_judge")
+        if job_id is not None:
+            pick_rows(Rows("rejudge", {"job": job_id}))
+            st.rerun()

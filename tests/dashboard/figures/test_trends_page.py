@@ -52,7 +52,7 @@ def test_answers_without_a_score_are_said_and_open(open_page: OpenPage, sqlite_s
     assert without.endswith(" groundedness")
     assert [chip.lower() for chip in chips(opened)] == [f"{without} ✕"]
     assert len(opened.dataframe[0].value) == 2
-    assert "Rejudge these" in labels(opened)
+    assert "Rejudge 2 answers" in labels(opened)
     of_version = open_page("responses", unscored="quality", judge_version=str(version.id))
     n, without, _ = texts(of_version, "jb-say")[0].split(" · ")
     assert n == "5 answers"

@@ -20,7 +20,7 @@ from judgeboard_dashboard.widgets.long_work import FirstSeen
 def chips(app: AppTest) -> list[str]:
     """The links in the head of a page that lead to Runs."""
     links = [element.proto for element in app.get("page_link")]
-    return [link.label for link in links if link.page == "runs" and link.label != "All runs"]
+    return [link.label for link in links if link.page == "runs" and link.label != "Runs"]
 
 
 def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str = "rejudge") -> int:
