@@ -12,7 +12,7 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOT]|F[246789])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOTR]|F[246789])$/;
   // Nobody can decide without a name. Until there is one, the keys for decisions move to the name field.
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
@@ -20,10 +20,6 @@
   const CONTROLS = "a[href], button, select, summary, [role=tab], [role=radio], [role=option], [role=menuitem]";
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
-  const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
-  const SKIP = ".st-key-skip_row [data-testid=stFormSubmitButton] button"; // the first one skips, the second declines
-  const SKIPPABLE = /^q\d+$/; // a row where J opens and closes this form
-  const LIST = "dialog:has(.jb-keys)"; // the list of keys: Esc, H or a click closes it
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of a complete page after which a press without a button is forgotten
@@ -52,8 +48,6 @@
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
   let edited = null; // the field whose text is not sent yet
   let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
-  let skips = false; // whether Enter was pressed in the form for the reason, and its button is not clicked yet
-  let reason = null; // whether the last J opened or closed the form for the reason; null if the page shows it
   const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
@@ -243,8 +237,6 @@
     if (head()?.dataset.row !== row) {
       const subject = row?.match(SUBJECT)?.[0];
       row = head()?.dataset.row;
-      reason = null;
-      skips = false;
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
@@ -263,27 +255,30 @@
     const double = key === last.key && button === last.button && at - last.at < DOUBLE;
     last = { key, at, button };
     if (double && (button || !each(key))) return;
-    if (key === "H") document.querySelector(LIST)?.showModal();
+    if (key === "H") listKeys();
     else queue(key, at, button);
   };
 
-  /* Whether the form for the reason is open once the page has followed the keys. */
-  const asksReason = () => {
-    if (idle() && !running() && now() - moved > NOBODY) reason = null;
-    return reason ?? Boolean(visible(REASON));
+  /* Lists each button that a key presses, with the name of its group, and each field that a key moves to. */
+  const list = document.createElement("dialog");
+  list.className = "jb-keys";
+  list.ariaLabel = "Keys";
+  document.body.append(list);
+  const GROUP = '[class*="_group"]:not([class*="rubric"]), [class*="st-key-schema_"]';
+  const entry = (kbd) => {
+    const button = kbd.closest("button");
+    const group = button.closest(GROUP)?.querySelector(".jb-label")?.firstChild.textContent;
+    return [keyOf(kbd), [group, button.querySelector("p")?.textContent].filter(Boolean).join(": ")];
   };
-
-  /* Another key also leaves the form for the reason, however soon after the J that opened it. */
-  const leaveReason = (at) => {
-    last = { key: null, at };
-    queue("J", at);
+  const listKeys = () => {
+    const buttons = [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].filter((kbd) => kbd.closest("button").offsetParent);
+    const fields = ["M", "T"].map((key) => [key, visible(FIELDS[`Key${key}`])?.ariaLabel]).filter(([, name]) => name);
+    const cell = (text, at) => Object.assign(document.createElement(at ? "span" : "kbd"), { textContent: text });
+    list.replaceChildren(...[...buttons.map(entry), ...fields].flatMap((one) => one.map(cell)));
+    list.showModal();
   };
 
   const queue = (key, at, button) => {
-    if (key === "J" && SKIPPABLE.test(row)) {
-      reason = !asksReason();
-      skips = false;
-    }
     if (idle()) wake();
     waiting.push({ key, button, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
@@ -294,7 +289,7 @@
   };
 
   const click = (event) => {
-    document.querySelector(`${LIST}[open]`)?.close();
+    list.close();
     const kbd = event.target.closest?.("button:not(:disabled)")?.querySelector(SHORTCUT);
     if (event.isTrusted && !head()) waiting.length = 0; // the click may show another part of the page
     if (!event.isTrusted || !head() || !kbd) return;
@@ -305,24 +300,16 @@
 
   const take = (event) => {
     if (!event.isTrusted) return;
-    const list = document.querySelector(`${LIST}[open]`);
-    if (list && event.key.toUpperCase() === "H") list.close();
-    if (list && event.key !== "Escape") event.stopImmediatePropagation(); // the browser still scrolls the list
-    if (covered() || list) return;
+    if (list.open) {
+      if (event.key !== "Escape") event.stopImmediatePropagation(); // the browser still scrolls the list
+      if (event.key.toUpperCase() === "H") list.close();
+      return;
+    }
+    if (covered()) return;
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const hasNewText = event.target === edited;
     if (typing(event.target)) {
-      if (event.key === "Escape") {
-        event.target.blur();
-        if (head() && event.target === visible(REASON) && asksReason()) leaveReason(event.timeStamp);
-      }
-      // Streamlit ignores Enter in a field that was drawn before the form knows its buttons.
-      if (event.key === "Enter" && !event.isComposing && head() && event.target === visible(REASON)) {
-        swallow(event);
-        skips ||= !event.repeat;
-        answer();
-        return;
-      }
+      if (event.key === "Escape") event.target.blur();
       const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
       event.target.blur(); // its text is sent before the press
@@ -339,12 +326,6 @@
       return;
     }
     note();
-    if (event.key === "Escape" && head() && asksReason()) leaveReason(event.timeStamp);
-    if (event.key === "Enter" && plain && head() && asksReason() && !visible(REASON)) {
-      swallow(event);
-      skips = true;
-      return;
-    }
     if (head() && plain && !event.shiftKey && event.key.length === 1 && typesSentence(event)) {
       swallow(event);
       head().dataset.lost = event.key.trim().toUpperCase() || "Space";
@@ -368,7 +349,6 @@
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     if (hasNewText) left = { at: now(), ran: running(), begun: false };
-    if (/^Key[YNU]$/.test(event.code) && head() && asksReason()) leaveReason(event.timeStamp);
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
@@ -429,7 +409,7 @@
     }, CALM);
   }, true);
 
-  // These fields get the focus at once: the reason to skip, the correction that F9 opened, the field that K chose.
+  // These fields get the focus at once: the correction that F9 opened, the field that K chose.
   const OPENED = {
     F9: '[class*="st-key-corrected_"] textarea',
     K: ".st-key-schema_here input, .st-key-schema_here textarea",
@@ -443,14 +423,9 @@
     const wanted = asks !== message && asks && visible(ASKED[asks.split(" ")[0]]);
     if (wanted) wanted.focus();
     if (wanted || !asks) message = asks;
-    const reasonField = asksReason() && visible(REASON); // not a form that is about to close
-    const field = reasonField || (OPENED[last.key] && visible(OPENED[last.key]));
+    const field = OPENED[last.key] && visible(OPENED[last.key]);
     if (field && field !== asked) field.focus();
     asked = field;
-    const skip = skips && reasonField && document.querySelector(SKIP);
-    if (!skip) return;
-    skips = false;
-    skip.click();
   };
   /* A clicked checkbox keeps the focus, and Streamlit ignores shortcuts while a field has the focus. */
   window.addEventListener("click", () => {

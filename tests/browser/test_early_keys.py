@@ -227,7 +227,6 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
 
 def test_what_lies_over_the_page_takes_all_keys(bare: Page) -> None:
     bare.evaluate("draw('3'); draw('H')")
-    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<dialog><div class=jb-keys>Keys</div></dialog>')")
     for closes in ("Escape", "h"):
         bare.keyboard.press("h")
         expect(bare.locator("dialog")).to_be_visible()
@@ -240,53 +239,6 @@ def test_what_lies_over_the_page_takes_all_keys(bare: Page) -> None:
     bare.evaluate("document.querySelector('[role=dialog]').remove()")
     bare.keyboard.press("3")
     done(bare, "3")
-
-
-FORM = "document.body.insertAdjacentHTML('beforeend', '<div class=st-key-skip_row><input></div>')"
-
-RUNS = "document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
-
-
-@pytest.fixture
-def item(bare: Page) -> Page:
-    """An item of a queue, with the buttons to skip and to decide."""
-    bare.evaluate("head.dataset.row = 'q7'; draw('J'); draw('Y'); draw('N')")
-    return bare
-
-
-def test_keys_before_the_reason_to_skip_is_drawn_leave_it(item: Page) -> None:
-    item.keyboard.press("j")
-    item.keyboard.press("Escape")
-    done(item, "J", "J")
-    item.evaluate(RUNS)  # the server has not closed the form yet, however long that takes
-    item.evaluate(FORM)
-    item.wait_for_timeout(500)
-    expect(item.locator("input")).not_to_be_focused()
-    item.keyboard.press("y")
-    done(item, "J", "J", "Y")
-    assert item.locator("input").input_value() == ""
-
-
-def test_a_decision_before_the_reason_to_skip_is_drawn_leaves_it_and_decides(item: Page) -> None:
-    item.keyboard.press("j")
-    item.keyboard.press("n")
-    done(item, "J", "J", "N")
-
-
-def test_letters_are_text_once_the_reason_to_skip_has_the_cursor_and_esc_closes_it(item: Page) -> None:
-    item.keyboard.press("j")
-    item.evaluate(FORM)
-    expect(item.locator("input")).to_be_focused()
-    item.keyboard.type("yes")
-    assert item.locator("input").input_value() == "yes"
-    item.evaluate("document.activeElement.blur()")  # the form stays
-    item.wait_for_timeout(500)
-    item.evaluate(RUNS)
-    item.keyboard.press("Escape")
-    done(item, "J", "J")
-    item.keyboard.press("Escape")  # before the server has closed it
-    item.wait_for_timeout(100)
-    done(item, "J", "J")
 
 
 LIST = """

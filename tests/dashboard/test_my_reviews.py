@@ -159,15 +159,15 @@ LINE = OwnReview(
 @pytest.mark.parametrize(
     ("said", "shown", "words"),
     [
-        ({"overall": Preference.A}, Shown.AB, "The left answer is better"),
-        ({"overall": Preference.A}, Shown.BA, "The right answer is better"),
-        ({"overall": Preference.TIE}, Shown.BA, "A tie"),
+        ({"overall": Preference.A}, Shown.AB, "Left is better"),
+        ({"overall": Preference.A}, Shown.BA, "Right is better"),
+        ({"overall": Preference.TIE}, Shown.BA, "Tie"),
         ({"overall": Preference.B}, None, "B"),
         ({}, Shown.AB, "Noted"),
         (
             {"tone": Preference.A, "facts": Preference.B},
             Shown.AB,
-            "Tone: the left answer is better; facts: the right answer is better",
+            "Tone: left is better; facts: right is better",
         ),
     ],
 )
@@ -191,6 +191,6 @@ def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_p
     assert not page.exception
     assert "1 preference, " in shown(page)
     rows = table(page, "Review")
-    assert list(rows["Review"]) == ["A tie"]
+    assert list(rows["Review"]) == ["Tie"]
     assert list(rows["Pair"]) == [f"pair {pair_id}"]
     assert "p0" not in rows.to_string()

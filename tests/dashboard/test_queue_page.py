@@ -106,16 +106,6 @@ def test_a_spreadsheet_gets_texts_not_formulas() -> None:
     assert to_csv(rows).splitlines() == ["a,b", "'=1+1,0.5", "'+cmd,", "plain,1.0"]
 
 
-def test_the_list_of_keys_is_there_after_the_reveal_too(open_page, sqlite_store, monkeypatch) -> None:
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
-    case.queue(blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
-    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
-    page = press(open_page("item", queue="q"), "confirm_")
-    assert [row["stage"] for row in case.reviews()] == ["blind"]
-    assert "jb-keys" in markup(page)
-
-
 def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, sqlite_store, monkeypatch) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.9)  # the primary judge's only verdict

@@ -14,6 +14,7 @@ from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import SKIP
 from judgeboard_dashboard.review import actions, claims
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
@@ -355,7 +356,7 @@ def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other
     mara.count_others()
     assert mara.others == 2
     press(mara, session)
-    actions_on(mara, session).skip("in Welsh")  # then Jon may get it
+    actions_on(mara, session).skip()  # then Jon may get it
     mara.lease_items(READ_AHEAD)
     for work in (mara, jon):
         work.count_others()
@@ -398,13 +399,13 @@ def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_l
 def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
-    actions_on(work, session).skip("in Welsh")
+    session.draft(ids[0]).notes["note"] = "in Welsh"
+    actions_on(work, session).skip()
     work.lease_items(READ_AHEAD)
     assert work.current.item.response_id == ids[1]
-    assert session.message.startswith("Skipped a0.")
+    assert [row["reason"] for row in case.rows(SKIP)] == ["in Welsh"]
     assert case.lease(case.jon).response_id == ids[0]
-    actions_on(work, session).skip("cannot be judged")
-    assert session.message.startswith("Declined a1: ")
+    actions_on(work, session).skip(declined=True)
     assert case.take(case.ada) is None
 
 
@@ -413,8 +414,8 @@ def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
     session.draft(ids[0]).notes["note"] = "half done"
-    for reason in ("in Welsh", "too long", "cannot be judged"):
-        actions_on(work, session).skip(reason)
+    for declined in (False, False, True):
+        actions_on(work, session).skip(declined=declined)
         work.lease_items(READ_AHEAD)
     assert work.current is None
     review_skipped(case.store, session, work)
@@ -432,7 +433,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     work, session = started(case, needed=2), ReviewSession()
     press(work, session)
     session.draft(ids[1]).notes["note"] = "half done"
-    actions_on(work, session).skip("cannot be judged")
+    actions_on(work, session).skip(declined=True)
     work.lease_items(READ_AHEAD)
     assert (work.current, work.others) == (None, 0)
     declined = work.undoable[-1]
@@ -442,7 +443,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     assert (work.position, work.others) == ("2 of 2", 0)
     undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
     assert not session.refused
-    actions_on(work, session).skip("in Welsh")
+    actions_on(work, session).skip()
     undo_in_queue(case.store, session, work, work.undoable[-1])
     undo_in_queue(case.store, session, work, work.undoable[-1])  # the decision before
     assert (work.current.item.response_id, work.undoable) == (ids[0], [])

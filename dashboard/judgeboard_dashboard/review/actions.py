@@ -39,7 +39,7 @@ from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_o
 from judgeboard_dashboard.widgets.navigation import Rows, flagged
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
-SIDES = {"left": "the left answer is better", "tie": "a tie", "right": "the right answer is better"}
+SIDES = {"left": "left is better", "tie": "tie", "right": "right is better"}
 KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
@@ -402,19 +402,13 @@ class QueueActions(Actions):
         if self.work.reveal is not None:
             self.work.reveal.changing = True
 
-    def ask_skip(self) -> None:
-        """Open the field for the reason to skip, or close it."""
-        self.work.skipping = not self.work.skipping
-
-    def skip(self, reason: str) -> None:
-        """Skip the item."""
+    def skip(self, *, declined: bool = False) -> None:
+        """Skip the item, with the note as the reason. A declined item cannot be judged: nobody else gets it."""
 
         def act(reviewer: Reviewer) -> None:
+            reason = CANNOT_BE_JUDGED if declined else self.draft.grade().note or ""
             skipped = skip(self.store, self.leased.lease.token, reviewer, reason=reason)
-            message = f"Skipped {self.name}. Another reviewer gets it."
-            if reason == CANNOT_BE_JUDGED:
-                message = f"Declined {self.name}: it cannot be judged. Nobody else gets it."
-            message = message if skipped else LEASED_BY_OTHER
+            message = f"{'Declined' if declined else 'Skipped'}: {self.name}" if skipped else LEASED_BY_OTHER
             if skipped:
                 self.work.undoable.append(SkippedItem(self.leased, self.draft.copied()))
             self._drop(message, refused=not skipped)

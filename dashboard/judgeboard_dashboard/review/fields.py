@@ -38,82 +38,17 @@ QUALITIES = (
 )
 # These keys are on the home row of the left hand. The right hand decides.
 ANCHORS = (
-    Step(0.0, "0", "A", "nothing of it is in the passages"),
+    Step(0.0, "0.0", "A", "nothing of it is in the passages"),
     Step(0.2, "0.2", "S", "mostly not from the passages"),
     Step(0.5, "0.5", "D", "half from the passages, half not"),
     Step(0.8, "0.8", "F", "mostly from the passages, small reasonable inferences"),
-    Step(1.0, "1", "G", "all of it is in the passages, no speculation"),
+    Step(1.0, "1.0", "G", "all of it is in the passages, no speculation"),
 )
 LABELS = (
     Step(Label.GROUNDED, "Grounded", "Q", "everything it states is in the passages"),
     Step(Label.HALLUCINATED, "Hallucinated", "W", "something it states is not in the passages"),
 )
 SCALES = {"label": LABELS, "groundedness": ANCHORS, "quality": QUALITIES}
-_GRADES = (
-    ("1–4", "quality"),
-    ("A S D F G", "groundedness 0, 0.2, 0.5, 0.8, 1"),
-    ("Q W", "label: grounded, hallucinated"),
-    ("Shift A–Z", "choose a failure mode by its letter; press it again to remove it"),
-)
-_READING = (
-    ("V", "next claim or sentence of the answer"),
-    ("B X P", "mark it supported, contradicted, unsupported"),
-    ("I", "show the answer sentence by sentence, or as a whole"),
-    ("F4", "unfold long passages, render Markdown, or show texts as stored"),
-    ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
-    ("F10", "show the spans of the answer's trace, if it came by one"),
-    ("F6", "judge the answer again with the last settings of the primary judge"),
-    ("F9 F8", "correct the answer, or discard the correction; add it to a suite"),
-    ("T", "write a comment for other reviewers, unless the item is blind; Enter sends it"),
-)
-_DIFFERS = ("O", "choose why you and the judge differ")
-_NOTE = ("M", "write a note; Esc leaves it")
-_UNDO = ("Z", "undo the last decision; bring back a discarded correction")
-_CLOSE = ("H", "close this list")
-_SIDES = ("Q W E", "for a pair: left is better, tie, right is better")
-ITEM_KEYS = (
-    ("Y", "confirm: the answer has a problem"),
-    ("N", "dismiss: the answer is fine"),
-    ("U", "unsure: leave it for another reviewer"),
-    ("E", "decide only one of several flags; press it again for the next flag"),
-    *_GRADES,
-    _NOTE,
-    ("Ctrl Enter", "save a grade if there is no open flag"),
-    _UNDO,
-    *_READING,
-    _DIFFERS,
-    ("9 0", "next attempt at a better answer; select it"),
-    ("J K", "next, previous"),
-    ("L", "back to the list"),
-    _CLOSE,
-)
-QUEUE_KEYS = (
-    ("Y N U", "problem, no problem, unsure"),
-    ("Y", "save, where the label is required: it makes the decision"),
-    *_GRADES,
-    ("1–5 K", "level of the field that ▸ marks, next field"),
-    _SIDES,
-    _NOTE,
-    *_READING,
-    _DIFFERS,
-    ("J", "skip, with an optional reason; Enter skips, Esc or a decision leaves the reason"),
-    ("Y E", "after the judge is shown: keep your grade, change it"),
-    _UNDO,
-    ("L", "leave the queue"),
-    _CLOSE,
-)
-CONFLICT_KEYS = (
-    ("Y N", "problem, no problem"),
-    *_GRADES,
-    _SIDES,
-    ("M", "write the reason; Esc leaves it"),
-    *_READING,
-    _DIFFERS,
-    ("J", "next conflict"),
-    _UNDO,
-    ("L", "back to the list"),
-    _CLOSE,
-)
 MOST_PEOPLE = 3
 
 

@@ -138,7 +138,6 @@ class QueueSession:
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
     undoable: list[UndoableReview | SkippedItem] = field(default_factory=list)
-    skipping: bool = False
     last_active: datetime = LONG_AGO
     redrawn: bool = False
     closed: str = ""
@@ -195,12 +194,11 @@ class QueueSession:
     def remove(self, leased: ShownItem, *, done: bool) -> None:
         """Remove an item that is decided (``done``), skipped or lost; the next one follows."""
         self.items = [other for other in self.items if other is not leased]
-        self.skipping = False
         self.done += done
 
     def put_first(self, leased: ShownItem, *, done: bool) -> None:
         """Make the item of an undone review (``done``) or skip the current item."""
-        self.reveal, self.skipping = None, False
+        self.reveal = None
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
         self.done = max(self.done - done, 0)
 

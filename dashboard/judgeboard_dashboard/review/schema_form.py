@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.keys import key_button
 
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
-LONGEST_LEVEL_NAME = 24  # characters; for a longer name, the button shows the number and its tip the name
+LONGEST_LEVEL_NAME = 24  # characters; the tip of the button shows the whole name
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding="utf-8")
@@ -225,15 +225,18 @@ def schema_fields(fields: SchemaActions) -> None:
                         for number, value in enumerate(fields.choices(field)):
                             option = options.get(value)
                             own_key, digit = None if option is None else option.key, digits.get(value)
-                            label, tip = _words(field, value, chosen)
+                            name = _words(field, value, chosen)
                             key_button(
-                                as_label(label),
+                                as_label(shortened(name, LONGEST_LEVEL_NAME)),
                                 partial(fields.choose, field, value),
                                 key=f"field_{field.name}_{number}",
                                 shortcut=own_key or digit,
                                 by_key=partial(fields.pick, digit) if digit and not own_key else None,
                                 chosen=_is_chosen(field, value, chosen),
-                                tip=as_label(tip or (option and option.help) or "") or None,
+                                tip=as_label(
+                                    (option and option.help) or (name if len(name) > LONGEST_LEVEL_NAME else "")
+                                )
+                                or None,
                                 each=True,
                             )
                 if field.type is FieldType.SPANS:
@@ -275,15 +278,14 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
 
 
-def _words(field: SchemaField, value: Any, chosen: Any) -> tuple[str, str]:
-    """Return the label of a button, and the name of its level if that is too long for the label."""
+def _words(field: SchemaField, value: Any, chosen: Any) -> str:
+    """Return the name of a choice. A level with a name shows no number, which would look like its key."""
     if field.type is FieldType.RANKING:
         ranks = list(chosen or ())
-        return f"Passage {value}{f' ({ranks.index(value) + 1})' if value in ranks else ''}", ""
+        return f"Passage {value}{f' ({ranks.index(value) + 1})' if value in ranks else ''}"
     if isinstance(value, bool):
-        return YES_NO[value], ""
-    name = dict(field.levels).get(value) or ""
-    return (str(value), name) if len(name) > LONGEST_LEVEL_NAME else (f"{value} {name}".strip(), "")
+        return YES_NO[value]
+    return dict(field.levels).get(value) or str(value)
 
 
 def _is_chosen(field: SchemaField, value: Any, chosen: Any) -> bool:

@@ -14,7 +14,7 @@ from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import refusal
-from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.actions import SIDES, Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_fields, read_fields, row_of_buttons
@@ -27,6 +27,7 @@ from judgeboard_dashboard.session import (
     visit,
 )
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
+from judgeboard_dashboard.widgets.texts import capital
 
 # decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
 DECISIONS = (
@@ -34,13 +35,12 @@ DECISIONS = (
     (Decision.DISMISS, "Dismiss", "No", "N", ":material/check:", "No: the answer is fine"),
     (Decision.UNSURE, "Unsure", "Unsure", "U", ":material/question_mark:", "You cannot decide: leave it to others"),
 )
-SIDES = {
-    "left": ("Left is better", ":material/arrow_back:"),
-    "tie": ("Tie", ":material/drag_handle:"),
-    "right": ("Right is better", ":material/arrow_forward:"),
-}
 IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
-SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
+SIDE_KEYS = {
+    "left": ("Q", ":material/arrow_back:"),
+    "tie": ("W", ":material/drag_handle:"),
+    "right": ("E", ":material/arrow_forward:"),
+}
 Undoable = TypeVar("Undoable")
 
 
@@ -123,13 +123,12 @@ def head_line(
     facts: Sequence[str | None],
     buttons: Sequence[Choice],
     *,
-    keys: Sequence[tuple[str, str]],
     aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
-    ``aside`` draws between the facts and the buttons. keys.js opens the list of ``keys`` over the page.
+    ``aside`` draws between the facts and the buttons. keys.js lists the keys of the page over it.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
     session, presses = actions.session, keyboard()
@@ -162,10 +161,7 @@ def head_line(
         aside()
         for button in buttons:
             button(quiet=True)
-        if keys:
-            key_button("Keys", lambda: None, key="keys", shortcut="H", quiet=True)
-            lines = [part for key, meaning in keys for part in (tag("kbd", key), tag("span", meaning))]
-            show(tag("dialog", tag("div", *lines, cls="jb-keys"), aria_label="Keys"))
+        key_button("Keys", lambda: None, key="keys", shortcut="H", quiet=True)
 
 
 def bar(
@@ -294,13 +290,13 @@ def side_choices(
     return [
         choice(
             name=side,
-            label=SIDES[side][0],
+            label=capital(SIDES[side]),
             act=partial(decide, stored_side(side, shown)),
             key=key,
-            icon=SIDES[side][1],
+            icon=icon,
             disabled=not enabled,
         )
-        for side, key in SIDE_KEYS.items()
+        for side, (key, icon) in SIDE_KEYS.items()
     ]
 
 

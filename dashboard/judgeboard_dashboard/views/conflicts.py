@@ -31,7 +31,7 @@ from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft, review_session
-from judgeboard_dashboard.review.fields import CONFLICT_KEYS, queue_grades
+from judgeboard_dashboard.review.fields import queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     appear,
@@ -186,7 +186,6 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
         ],
-        keys=CONFLICT_KEYS,
     )
     if item is not None and rubric is not None:
         if is_open:

@@ -14,7 +14,6 @@ from judgeboard.settings.model import Thresholds
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
-from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
 from judgeboard.store.reviewers import Reviewer
@@ -36,7 +35,7 @@ from judgeboard_dashboard.review.drafts import (
     review_session,
     stored_review,
 )
-from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, SCALES, item_grades, queue_grades
+from judgeboard_dashboard.review.fields import SCALES, item_grades, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
     QueueSession,
@@ -252,7 +251,6 @@ def _draw_item(
             _to_flag(actions, "next", "J", near.next if near else None),
             move("list", "List", "L", partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT)))),
         ],
-        keys=ITEM_KEYS,
     )
     answer_panes(
         actions,
@@ -457,7 +455,6 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         question,
         choices,
         grades=None if item is None else partial(queue_grades, actions, work.queue.rules, item.response),
-        form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
     )
 
 
@@ -466,8 +463,20 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
     first, _, rest = work.position.partition(" ")
     model = None if item is None else item.response.generator_model
     undoable = work.undoable[-1] if work.undoable else None
-    skips = choice(
-        name="skip", label="Skip", act=actions.ask_skip, key="J", turn=Turn.GIVE, disabled=work.reveal is not None
+    skip = partial(
+        choice,
+        name="skip",
+        label="Skip",
+        act=actions.skip,
+        key="J",
+        tip="Another reviewer gets it. The note is the reason.",
+    )
+    decline = partial(
+        choice,
+        name="decline",
+        label="Decline",
+        act=partial(actions.skip, declined=True),
+        tip="It cannot be judged: no other reviewer gets it.",
     )
     head_line(
         actions,
@@ -476,10 +485,9 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
         [asked.query_type if asked else None, f"model {model}" if model else None],
         [
             undo_choice(undoable, partial(undo_in_queue, store(), actions.session, work), actions),
-            skips,
+            *(each(disabled=work.reveal is not None) for each in (skip, decline)),
             move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
         ],
-        keys=QUEUE_KEYS,
         aside=others_words(work),
     )
 
@@ -531,18 +539,6 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             tip="Stores a second grade. Your first grade is the one that counts.",
         ),
     ]
-
-
-def _skip_form(actions: QueueActions) -> None:
-    reason = f"reason_{actions.row}"
-    form = st.form("skip_form", border=False, enter_to_submit=True, width=330)
-    with form, st.container(key="skip_row", horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
-        st.text_input("Reason to skip (optional)", key=reason, max_chars=500, placeholder="Enter skips")
-        submitted = st.form_submit_button("Skip", wrap=False)
-        declined = st.form_submit_button("Decline", help="It cannot be judged: no other reviewer gets it.", wrap=False)
-    if submitted or declined:
-        actions.skip(CANNOT_BE_JUDGED if declined else st.session_state[reason])
-        st.rerun()
 
 
 def _show_feedback(work: QueueSession) -> None:

@@ -1,20 +1,19 @@
-"""A browser sends the press of each key that a screen lists, and presses in quick succession are all executed.
+"""A browser lists the keys of a screen and sends the press of each; presses in quick succession are all executed.
 
-That the lists name all keys, and what each does, is checked without a browser: tests/dashboard/test_lists_of_keys.py.
+What each does is checked without a browser: tests/dashboard/test_lists_of_keys.py.
 """
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard_dashboard.review.fields import CONFLICT_KEYS, ITEM_KEYS, QUEUE_KEYS
-from listed_keys import MODE_KEY, keys_of
 from page_state import idle, in_the_end, settled, visit
 
 pytestmark = pytest.mark.browser
 
 FIELDS = {"M": '[class*="st-key-note_"] input:visible', "T": '[class*="st-key-comment_"] input:visible'}
-STREAMLITS = {"F10"}  # our script leaves it to Streamlit: see test_beside_the_answer.py
+MODE_KEY = "B"  # of the failure mode that is chosen by its letter
+EVERY = ("Ctrl+Enter", "9", "0", "F6", "F8", "R")  # keys that other items have
 # Which press the server handled last, and which it did not execute.
 DONE = "() => { const {done, returned} = document.querySelector('.jb-head').dataset; return [Number(done), returned]; }"
 # From now on the page keeps what it would send. These keys have a button each, without any action.
@@ -48,6 +47,10 @@ def test_each_key_that_a_screen_lists_is_sent(reviewer, site) -> None:
     before = page.evaluate(DONE)
     page.keyboard.press("h")
     expect(page.locator(".jb-keys")).to_be_visible()
+    listed = page.locator(".jb-keys kbd").all_text_contents()
+    assert {*"1234", *"ASDFG", *"QWYNUHLVBXPIMT", f"Shift+{MODE_KEY}"} <= {*listed}
+    assert "9" not in listed, "no attempts"
+    expect(page.locator(".jb-keys")).to_contain_text("Groundedness: 0.8")
     for key in "3yj":  # what is covered gets no key
         page.keyboard.press(key)
     page.keyboard.press("Escape")
@@ -57,10 +60,10 @@ def test_each_key_that_a_screen_lists_is_sent(reviewer, site) -> None:
         page.keyboard.press(key)
         expect(page.locator(field)).to_be_focused()
         page.keyboard.press("Escape")
-    listed = {key for entry, _ in (*ITEM_KEYS, *QUEUE_KEYS, *CONFLICT_KEYS) for key in keys_of(entry)}
-    keys = sorted(listed - {*FIELDS, *STREAMLITS, "H"})
-    page.evaluate(KEEP, [key.replace("Control", "Ctrl") for key in keys])
-    for key in keys:
-        page.keyboard.press(key)
-    sent = [key.replace("Control", "Ctrl") for key in keys]
+    keys = [key for key in EVERY if key not in listed]
+    page.evaluate(KEEP, keys)
+    sent = [key for key in (*listed, *EVERY) if key not in {*FIELDS, "H"}]
+    for key in sent:
+        page.keyboard.press(key.replace("Ctrl", "Control"))
+        page.wait_for_timeout(20)
     assert in_the_end(lambda: [key for key in page.evaluate("kept") if key], sent) == sent
