@@ -74,14 +74,14 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         "/responses?id=marked&all=1",
         f"/agreement?version={rag}&grade=groundedness&tables=true",
         "/agreement?people=Ada&grade=Quality&cell=quality:3:2",
-        "/trends?show=low_share&by=day&table=true",
+        "/trends?show=low_share&by=day&tables=true",
         f"/runs?run={marked.run_id}",
         f"/pairs?pair={pair}",
         f"/rejudge?response={one}",
         f"/rejudge?run={marked.run_id}",
         f"/rejudge?response={one}&rows=filter&max_score=0.5",
         f"/audits?audited={rag}",
-        f"/judges?version={rag}&table=true",
+        f"/judges?version={rag}&tables=true",
         f"/self_reference?item={pair}",
     ]
     whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}

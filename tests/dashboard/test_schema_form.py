@@ -62,7 +62,7 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     assert run(["export", "responses", *where, "-o", str(exported), "--db", str(page_store.engine.url.database)]) == 0
     with exported.open(encoding="utf-8", newline="") as lines:
         assert len(list(csv.DictReader(lines))) == 1
-    drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", table="true")
+    drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", tables="true")
     assert drawn.dataframe[0].value["tone"].tolist() == [4]
 
 

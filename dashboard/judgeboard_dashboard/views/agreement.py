@@ -90,7 +90,6 @@ class Filters:
     counted: CountedGrades
     query: Query
     by: By
-    as_tables: bool
 
 
 def agreement() -> None:
@@ -110,7 +109,7 @@ def agreement() -> None:
     if shown is not None:
         _show_judge(shown, filters)
     elif choice is not None:
-        _show_raters(choice, as_tables=filters.as_tables)
+        _show_raters(choice)
     else:
         empty("No judge has repeats. Make some: `judgeboard judge --repeats 3`")
 
@@ -126,11 +125,11 @@ def _filters() -> Filters:
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
-    as_tables = table_switch("Tables")
+    table_switch()
     where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
     query |= {} if implied_labels else {"implied": ["false"]}
     counted = CountedGrades(reviewer_id, human, implied_labels, where)
-    return Filters(judge_field, of, grade, counted, query, by, as_tables)
+    return Filters(judge_field, of, grade, counted, query, by)
 
 
 def _people_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
@@ -225,7 +224,7 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     return AgreementChoice("repeats", (name,), grade=filters.grade, counted=counted) if name else None
 
 
-def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
+def _show_raters(choice: AgreementChoice) -> None:
     with reading() as connection:
         try:
             result = agreement_of(connection, choice)
@@ -242,7 +241,7 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     _more_notes(result)
     _next_step(result)
     if result.n:
-        show_raters(result, ids, choice.counted, as_tables=as_tables)
+        show_raters(result, ids, choice.counted)
 
 
 def _next_step(result: AgreementResult) -> None:
@@ -272,7 +271,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     with reading() as connection:
         source = PairSource(connection, filters.counted)
         differ = disagreement_page(source, version.id, shown.grade, cell=place, limit=MOST_DIFFERING)
-    figures = AgreementFigures(shown, version, result, differ, place, filters.by, as_tables=filters.as_tables)
+    figures = AgreementFigures(shown, version, result, differ, place, filters.by)
     if result.n < MIN_PAIRS:
         _more_notes(result)
         _next_step(result)

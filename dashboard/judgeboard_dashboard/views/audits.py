@@ -83,7 +83,7 @@ def audits() -> None:
             of_this = choose("Audited judge", of_judge, key="audited", width=240)
             audit = choose("Supreme judge", of_this, key="supreme", width=240)
             st.space("stretch")
-            as_table = table_switch()
+            table_switch()
         report = audit_report(connection, *audit, reviewed_only=True)
         sentence(report.sentence)
         caption(*audit_caveats(connection, audit, report))
@@ -92,7 +92,7 @@ def audits() -> None:
         left, right = stacking_columns("audits", [1, 1.1])
         with left:
             heading("Marks and people's grades")
-            _counts(report, as_table=as_table)
+            _counts(report)
         with right:
             heading("Reliability of the marks")
             _rates(report)
@@ -118,7 +118,7 @@ def audit_chart(report: AuditReport) -> Any:
     return grid(cells, Axes("The verdict is", ("wrong", "right"), "Supreme judge", ("marked wrong", "not marked")))
 
 
-def _counts(report: AuditReport, *, as_table: bool) -> None:
+def _counts(report: AuditReport) -> None:
     listed = dict(zip(("audited", "supreme"), report.about.judges, strict=True))
     figure(
         lambda: audit_chart(report),
@@ -127,7 +127,6 @@ def _counts(report: AuditReport, *, as_table: bool) -> None:
         [*(Rows("audits", listed | {"list": name}) for name in LISTS), None],
         key="audit_counts",
         says=report.sentence,
-        as_table=as_table,
         under=("Click a cell to list its answers.",),
     )
 

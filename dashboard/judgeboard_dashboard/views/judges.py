@@ -74,7 +74,7 @@ def judges() -> None:
         with st.container(key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=260)
             st.space("stretch")
-            as_table = table_switch()
+            table_switch()
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
     sentence(paragraph(health_notes(health.report)))
@@ -83,8 +83,8 @@ def judges() -> None:
     with left:
         _checks(health)
     with right:
-        _scores(health, as_table=as_table)
-        score_meaning(version, as_table=as_table)
+        _scores(health)
+        score_meaning(version)
         for section in sections:
             if not section.below:
                 load_object(section.show)(version)
@@ -143,7 +143,7 @@ def _check(check: Check, *, command: bool) -> None:
         command_block(check.command)
 
 
-def _scores(health: HealthPage, *, as_table: bool) -> None:
+def _scores(health: HealthPage) -> None:
     heading("Use of the scale")
     if not health.levels:
         caption("No logged answer has a score.")
@@ -163,7 +163,6 @@ def _scores(health: HealthPage, *, as_table: bool) -> None:
         _targets(health.record.version.id, name, levels),
         key=f"levels_{health.record.version.id}_{names.index(name)}",
         says=f"Number of answers per level of {name} by {health.record.version.title}",
-        as_table=as_table,
         under=("Click a level to list its answers.",) if name in {"groundedness", "quality"} else (),
     )
 

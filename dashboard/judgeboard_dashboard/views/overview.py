@@ -50,7 +50,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, your_queues
 from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
-from judgeboard_dashboard.widgets.filters import query_of, table_switch
+from judgeboard_dashboard.widgets.filters import as_tables, query_of, table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.log_figures import (
     bad_share,
@@ -119,7 +119,7 @@ def overview() -> None:
         return
     with st.container(key="overview_head", horizontal=True, vertical_alignment="center", gap="small"):
         heading("What changed")
-        as_table = table_switch()
+        table_switch()
     changed = st.container(key="news", gap="small")
     first = st.container(key="question_good", gap="small")
     second, third = stacking_columns("questions_judge", 2)
@@ -136,24 +136,24 @@ def overview() -> None:
     with first:
         heading("1. How good are the answers now?")
         good = st.container()
-        _by_type(rate, time, as_table=as_table)
+        _by_type(rate, time)
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
         judge = judge_agreement()
     with second:
-        _trust(judge, rate, time, as_table=as_table)
+        _trust(judge, rate, time)
     with third:
-        _misses(judge, rate, time, as_table=as_table)
+        _misses(judge, rate, time)
     shares = corrected_shares()
     with good:
         sentence(now_note(rate, shares.changes).text)
     with changed:
-        _news(shares, as_table=as_table)
+        _news(shares)
     with further:
         _worse(state, shares, nothing_failed=not failed)
     left, _ = stacking_columns("signals", 2)
     with left:
-        _signals(as_table=as_table)
+        _signals()
 
 
 def _state(reviewer: Reviewer | None) -> Overview:
@@ -161,7 +161,7 @@ def _state(reviewer: Reviewer | None) -> Overview:
         return overview_of(connection, None if reviewer is None else reviewer.id, utc_now().date())
 
 
-def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
+def _news(shares: CorrectedTrend) -> None:
     """Show the latest change with its coincidences, or that no change is clear."""
     latest = latest_news(shares)
     if latest is None:
@@ -169,7 +169,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
         change = shares if is_corrected else kept_trend()
         sentence(change_words(change.changes.sentence))
         if any(panel.points for panel in change.panels[:1]):
-            _trend_picture(change, as_table=as_table)
+            _trend_picture(change)
         open_button(
             "Open the trend",
             TREND if is_corrected else Rows("trends", {}),
@@ -182,7 +182,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
     left, right = stacking_columns("pictures", [1, 1])
     with left:
         part = [each for each in shares.panels if each.query_type in (where.query_types or (ALL_ANSWERS,))]
-        _trend_picture(replace(shares, panels=tuple(part)), as_table=as_table)
+        _trend_picture(replace(shares, panels=tuple(part)))
     with right:
         heading("Share of bad answers")
         show_rows(latest.table(*SHARES), key="news_shares")
@@ -198,7 +198,7 @@ def _news(shares: CorrectedTrend, *, as_table: bool) -> None:
         open_button("Open the trend", TREND, key="overview_trend", icon=":material/trending_up:", type="tertiary")
 
 
-def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
+def _by_type(rate: Rate, time: ReviewTime | None) -> None:
     """Show the judge's own share, the labels that are missing, and the query types."""
     if (of_judge := judge_share_note(rate)) is not None:
         sentence(of_judge.text)
@@ -214,7 +214,6 @@ def _by_type(rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
             key="overview_types",
             title="Bad answers",
             tall=max(TALL, 26 * len(lines) + 56),
-            as_table=as_table,
             under=(
                 "Numbers beside the names: labels that count.",
                 f"Agreement shows {count(left_out, 'more query type')}." if left_out else None,
@@ -230,16 +229,16 @@ def _ranked(rate: Rate) -> list[str]:
     ]
 
 
-def _trend_picture(change: CorrectedTrend | Trend, *, as_table: bool) -> None:
+def _trend_picture(change: CorrectedTrend | Trend) -> None:
     from judgeboard_dashboard.widgets.charts import trend as trend_charts  # slow to import
 
     if isinstance(change, CorrectedTrend):
         whole = change.panels[:1]
-        if as_table:
+        if as_tables():
             trend_charts.show_points(corrected_table(change, whole), whole, key="overview_corrected")
         else:
             trend_charts.corrected_charts(change, whole, TALL)
-    elif as_table:
+    elif as_tables():
         trend_charts.show_points(trend_table(change, change.panels[:1]), change.panels[:1], key="overview_trend_table")
     else:
         trend_charts.trend_panels(change, change.panels[:1], change.panels[:1], TALL)
@@ -256,7 +255,7 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     return True
 
 
-def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
+def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
     """Show how far judge and people agree, beside the agreement of people with each other."""
     heading("2. Can this judge be trusted?")
     people = people_agreement()
@@ -271,7 +270,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *
     if lines:
         by_name = {"Judge and people": Rows("agreement", {}), "Two people": Rows("agreement", {"compare": "People"})}
         targets = [by_name[name] for name, _ in lines]
-        _shares(lines, targets, key="overview_agreement", title="Same label", tall=TWO_LINES, as_table=as_table)
+        _shares(lines, targets, key="overview_agreement", title="Same label", tall=TWO_LINES)
     if judge is None or judge.to_label is not None:
         if _plan(rate, time, key="trust_plan"):
             return
@@ -304,7 +303,7 @@ def _start_overlap() -> None:
     pick_rows(Rows("queues", {"new": "1"}))
 
 
-def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, *, as_table: bool) -> None:
+def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
     """Show the share of bad answers that the judge misses, and its false alarms."""
     heading("3. What does the judge miss?")
     errors = {} if judge is None else shown_statistics(judge.statistics)
@@ -322,7 +321,7 @@ def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None, 
         _plan(rate, time, key="misses_plan")
         return
     differ = Rows("agreement", {})
-    _shares(lines, [differ] * len(lines), key="overview_misses", title="Share", tall=TWO_LINES, as_table=as_table)
+    _shares(lines, [differ] * len(lines), key="overview_misses", title="Share", tall=TWO_LINES)
     open_button("See where they differ", differ, key="overview_differ", icon=":material/compare_arrows:")
 
 
@@ -333,7 +332,6 @@ def _shares(
     key: str,
     title: str,
     tall: int,
-    as_table: bool,
     under: Sequence[str | None] = (),
 ) -> None:
     """Show shares with their intervals, one line each."""
@@ -349,7 +347,6 @@ def _shares(
         targets,
         key=key,
         says=f"{title} with 95 % interval",
-        as_table=as_table,
         under=under,
     )
 
@@ -476,7 +473,7 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
     return sorted(totals.items(), key=lambda total: (-total[1], total[0]))
 
 
-def _signals(*, as_table: bool) -> None:
+def _signals() -> None:
     with reading() as connection:
         counts = quadrant(count_logged(connection), signals())
     heading("Two signals: judge and users")
@@ -493,7 +490,6 @@ def _signals(*, as_table: bool) -> None:
         [responses(RowFilter(judge_side=judge, user=user)) for judge, user in sides],
         key="signals",
         says="Answers by the signals of judge and user",
-        as_table=as_table,
         under=(
             "A problem is corroborated if both judge and user report it. It is confirmed if a person confirms it.",
             "Click a cell to open its answers.",

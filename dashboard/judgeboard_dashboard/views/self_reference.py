@@ -28,7 +28,7 @@ from judgeboard_dashboard.session import kept_until_new_rows, page, reading, sta
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, intervals, layered
 from judgeboard_dashboard.widgets.charts.intervals import Level, ends, share_levels_chart
-from judgeboard_dashboard.widgets.filters import choose, table_switch, version_field
+from judgeboard_dashboard.widgets.filters import as_tables, choose, table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, figure, one_line, table
@@ -48,7 +48,6 @@ class Choices(NamedTuple):
     needed: int
     listed: str = EVERY
     category: str | None = None
-    as_tables: bool = False
 
     def rows(self, **changes: Any) -> Rows:
         """Return the address of the page with these choices and ``changes``."""
@@ -56,7 +55,7 @@ class Choices(NamedTuple):
         query = {"version": chosen.version.title, "samples": str(chosen.k), "gate": gate_words(chosen.needed, chosen.k)}
         query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
         query |= {} if chosen.category is None else {"category": chosen.category}
-        return Rows(PAGE, query | ({"tables": "true"} if chosen.as_tables else {}))
+        return Rows(PAGE, query | ({"tables": "true"} if as_tables() else {}))
 
     def at_gates(self, part: Result) -> list[Rows]:
         """Return the address for each gate that is a slice of a result."""
@@ -149,7 +148,7 @@ def _verdict(verdict: LatestComparison) -> Html:
 def figures(result: SelfReferenceResult, chosen: Choices) -> None:
     """Show three charts in a row (at 800 px in two rows), or three tables."""
     conditions, levels, gates, *_ = result.parts
-    with st.container(key="stack_self_reference" if chosen.as_tables else "wrap_self_reference"):
+    with st.container(key="stack_self_reference" if as_tables() else "wrap_self_reference"):
         first, second, third = st.columns([1.2, 1, 1], gap="medium")
     with first:
         heading("With and without its own answer")
@@ -159,10 +158,9 @@ def figures(result: SelfReferenceResult, chosen: Choices) -> None:
                 lambda: conditions_chart(result, marks),
                 intervals.HEIGHT,
                 _fixed(conditions.table()),
-                [None if chosen.as_tables else chosen.rows(listed=part or EVERY) for _, part in marks],
+                [None if as_tables() else chosen.rows(listed=part or EVERY) for _, part in marks],
                 key="conditions",
                 says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
-                as_table=chosen.as_tables,
             )
         else:
             instead("The judge was not asked.")
@@ -178,7 +176,6 @@ def figures(result: SelfReferenceResult, chosen: Choices) -> None:
                 chosen.at_gates(levels),
                 key="calibration_self_reference",
                 says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
-                as_table=chosen.as_tables,
                 drawn=("Shaded: the gate is on. Numbers: questions per level.",),
             )
         else:
@@ -195,7 +192,6 @@ def figures(result: SelfReferenceResult, chosen: Choices) -> None:
                 chosen.at_gates(gates),
                 key="sweep",
                 says="Accuracy of condition C at every gate, with 95 % interval",
-                as_table=chosen.as_tables,
                 under=("Click a threshold to use it on this page.",),
             )
         else:
@@ -355,7 +351,8 @@ def _list_fields(items: Items, chosen: Choices) -> Choices:
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
-    return chosen._replace(listed=listed, category=category, as_tables=table_switch("Tables"))
+    table_switch()
+    return chosen._replace(listed=listed, category=category)
 
 
 def _items(result: SelfReferenceResult, items: Items, chosen: Choices) -> None:

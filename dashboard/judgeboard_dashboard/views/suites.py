@@ -27,7 +27,7 @@ from judgeboard_dashboard.session import page, seen, stacking_columns
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts import click_points, estimate_rows, layered
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT
-from judgeboard_dashboard.widgets.filters import choose, table_switch
+from judgeboard_dashboard.widgets.filters import as_tables, choose, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
@@ -101,7 +101,6 @@ class Filters:
     runs: Sequence[SuiteRun]
     run_id: int
     baseline: int | None
-    as_tables: bool
 
 
 def suites() -> None:
@@ -138,8 +137,8 @@ def _filters(everything: Sequence[SuiteRun]) -> Filters:
         baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
         baseline = choose("Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160)
         st.space("stretch")
-        as_tables = table_switch("Tables")
-    return Filters(runs, chosen, baseline, as_tables)
+        table_switch()
+    return Filters(runs, chosen, baseline)
 
 
 def _title(run_id: int) -> str:
@@ -165,7 +164,6 @@ def _trend(filters: Filters) -> None:
         _run_rows(drawn),
         key="suite_trend",
         says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
-        as_table=filters.as_tables,
         under=(
             "Short lines show the threshold of each run. Click a run to open it.",
             f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
@@ -274,7 +272,7 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
 
 
 def _runs(filters: Filters) -> None:
-    if filters.as_tables:  # the trend already shows this table
+    if as_tables():  # the trend already shows this table
         return
     heading("All runs")
     table(

@@ -24,7 +24,7 @@ from judgeboard_dashboard.widgets.charts.trend import (
     show_points,
     trend_panels,
 )
-from judgeboard_dashboard.widgets.filters import choose, switch, table_switch, without_index
+from judgeboard_dashboard.widgets.filters import as_tables, choose, switch, table_switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.log_figures import corrected_shares, kept_trend
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
@@ -54,11 +54,11 @@ def trends() -> None:
         splits |= dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
-        asked, as_table = _filters(rules, versions, splits, criteria, own_labels)
+        asked = _filters(rules, versions, splits, criteria, own_labels)
         is_corrected = asked.get("measure") == CORRECTED
     show_alarms()
     if is_corrected:
-        _corrected(corrected_shares(asked["period"], asked["judge"]), as_table=as_table)
+        _corrected(corrected_shares(asked["period"], asked["judge"]))
         return
     figures = kept_trend(**asked)
     drawn = [panel for panel in figures.panels if panel.points]
@@ -69,17 +69,17 @@ def trends() -> None:
     _changes(figures.changes)
     _left_out(figures.left_out)
     shown = _chosen(drawn, figures.by)
-    if as_table:
+    if as_tables():
         rows = trend_table(figures, shown)
         show_points(rows, shown, key=f"trend_{figures.name}_{figures.period}_by_{figures.by}")
     else:
         trend_panels(figures, shown, drawn)
-    _caption(figures, max(len(panel.points) for panel in drawn), as_table=as_table)
+    _caption(figures, max(len(panel.points) for panel in drawn))
     if figures.by not in SPLITS:
         without_index({figures.by.removeprefix(METADATA)}, known)
 
 
-def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
+def _corrected(figures: CorrectedTrend) -> None:
     """Show the corrected share of bad answers, of all answers and per query type."""
     shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
@@ -87,7 +87,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
         return
     _changes(figures.changes)
     _left_out(figures.left_out)
-    if as_table:
+    if as_tables():
         show_points(corrected_table(figures, shown), shown, key=f"corrected_{figures.period}")
         caption(*evidence_notes(figures))
     else:
@@ -106,8 +106,8 @@ def _filters(
     splits: Mapping[str, str],
     criteria: Mapping[str, Mapping[str, Criterion]],
     own_labels: Sequence[str],
-) -> tuple[dict[str, Any], bool]:
-    """Show the filter row; return the arguments of `trend`, and whether to show a table."""
+) -> dict[str, Any]:
+    """Show the filter row; return the arguments of `trend`."""
     measures: dict[str, str] = {
         "groundedness": "Groundedness",
         "quality": "Quality",
@@ -144,9 +144,9 @@ def _filters(
         last = choose("Last", LAST[period], key="last", width=130, disabled=by_type)
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
-        table = table_switch()
+        table_switch()
     shown = {"criterion": criterion, "own_label": own_label} if criterion or own_label else {"measure": measure}
-    return {**shown, "period": period, "judge": judge, "last": last, "by": by}, table
+    return {**shown, "period": period, "judge": judge, "last": last, "by": by}
 
 
 def judge_choices(primary: str | None, versions: Sequence[StoredVersion]) -> dict[str, str | int | None]:
@@ -190,7 +190,7 @@ def _chosen(drawn: Sequence[Panel], by: str) -> list[Panel]:
     return [*whole, *(panel for panel in groups if panel.group in names)]
 
 
-def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
+def _caption(figures: Trend, most_points: int) -> None:
     measure = figures.of_measure
     parts = [
         f"Line: {'share' if measure.is_share else 'mean'} per {figures.period} (UTC)",
@@ -202,7 +202,7 @@ def _caption(figures: Trend, most_points: int, *, as_table: bool) -> None:
         "Dashed vertical line: new judge version" if figures.marks else None,
     ]
     legend = f"{'. '.join(part for part in parts if part)}. Click a point to open its answers."
-    caption(None if as_table else legend)
+    caption(None if as_tables() else legend)
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> None:

@@ -46,7 +46,7 @@ from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
 from judgeboard_dashboard.widgets.differing import Place, list_differing, missed_table, this_page_with
-from judgeboard_dashboard.widgets.filters import as_date, choose
+from judgeboard_dashboard.widgets.filters import as_date, as_tables, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
@@ -89,7 +89,6 @@ class AgreementFigures:
     differ: DisagreementPage
     place: Place | None
     by: By
-    as_tables: bool
 
     def cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> Cell:
         """Return the answers behind a figure."""
@@ -134,7 +133,6 @@ class AgreementFigures:
             [this_page_with(grade, names[people], names[judge]) for people, judge in places],
             key=f"matrix_{grade}_{self.place}",  # so that the chart forgets its selection without the cell
             says=f"{self.result.n} answers by the grades of people and the judge",
-            as_table=self.as_tables,
             under=(self._alone, None if compared_with is None else f"People: {compared_with}."),
             drawn=("Number of answers. Click a cell to list them.", legend),
             listed=(None if confusion is not None else grid.TENTHS, *LISTED),
@@ -167,7 +165,7 @@ class AgreementFigures:
             ],
             key=f"slices_{self.page.grade}_{self.by}",
             # A chart invites comparisons, which slices of chosen answers do not allow.
-            as_table=self.as_tables or self.result.answers is None,
+            chart=self.result.answers is not None,
             under=(
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 _no_line(shown, lead),
@@ -192,7 +190,6 @@ class AgreementFigures:
             [cell_rows(self.cell(score=names[place])) for place in scores.drawn_tenths(tenths)],
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
-            as_table=self.as_tables,
             under=(self._alone,),
             drawn=(
                 "Dashed line: perfect calibration. On it, people call 70 % of the answers with score 0.7 grounded.",
@@ -222,7 +219,7 @@ class AgreementFigures:
         timeless = f"Left out: no time ({missing:,})." if missing else None
         under = (self._alone, "Weeks (UTC) of the questions.", timeless)
         self._weeks(title, points, columns, under, share=share)
-        if not share or self.as_tables:  # the table has both
+        if not share or as_tables():  # the table has both
             return
         known = [
             replace(point, estimate=point.kappa)
@@ -266,7 +263,6 @@ class AgreementFigures:
             [cell_rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
             key=f"over_time_{self.page.grade}_{title.split(' ', 1)[0].lower()}",
             says=f"{title} per week with 95 % interval",
-            as_table=self.as_tables,
             under=under,
             drawn=("Click a point to open its answers.",),
             listed=LISTED,
@@ -297,7 +293,7 @@ def slices_figure(
     targets: Sequence[Rows | None],
     *,
     key: str,
-    as_table: bool,
+    chart: bool = True,
     under: Sequence[str | None],
 ) -> None:
     """Show the statistic ``lead`` of each slice with its interval; the reason of a missing one is below the chart."""
@@ -311,7 +307,7 @@ def slices_figure(
         targets,
         key=key,
         says=f"{name} with 95 % interval by {by.lower()}",
-        as_table=as_table,
+        chart=chart,
         under=under,
         drawn=tuple(f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None),
         listed=LISTED,
@@ -362,7 +358,7 @@ _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a cr
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades, *, as_tables: bool) -> None:
+def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
     target = partial(_target, grade=result.about.grade, counted=counted)
@@ -385,10 +381,10 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: Counte
         figures = figures_table(result.statistics)
         targets = [target(raters)] * len(figures.rows)
         table(figures, targets, key="raters_together", under=(left_out_sentence(result.about.left_out),))
-        _slices(result, partial(target, raters), as_tables=as_tables)
+        _slices(result, partial(target, raters))
 
 
-def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_tables: bool) -> None:
+def _slices(result: AgreementResult, target: Callable[..., Rows | None]) -> None:
     if not result.slices:
         return
     by = (result.about.by or "").replace("_", " ")
@@ -404,7 +400,6 @@ def _slices(result: AgreementResult, target: Callable[..., Rows | None], *, as_t
         by.capitalize(),
         [*(target(by=result.about.by, part=each) for each in shown.slices), target()],
         key=f"raters_slices_{result.of}",
-        as_table=as_tables,
         under=(CHANCE,),
     )
 

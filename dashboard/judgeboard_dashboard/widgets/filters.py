@@ -481,9 +481,14 @@ def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | Non
     return chosen or default
 
 
-def table_switch(label: str = "Table") -> bool:
-    """Show the switch from charts to tables, bound to the address; return whether it is on."""
-    return st.toggle(label, key=label.lower(), bind="query-params", width="content")
+def table_switch() -> None:
+    """Show the switch from the charts of a page to tables, bound to the address."""
+    st.toggle("Tables", key="tables", bind="query-params", width="content")
+
+
+def as_tables() -> bool:
+    """Return whether the page shows tables instead of charts, because `table_switch` is on."""
+    return bool(st.session_state.get("tables"))
 
 
 def grade_field(first: GradeName) -> GradeName:

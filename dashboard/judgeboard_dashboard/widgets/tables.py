@@ -15,7 +15,7 @@ from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import as_now
-from judgeboard_dashboard.widgets.filters import Query
+from judgeboard_dashboard.widgets.filters import Query, as_tables
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.widgets.texts import capital, caption, count
 from judgeboard_dashboard.window import window_width
@@ -50,18 +50,19 @@ def figure(
     *,
     key: str,
     says: str,
-    as_table: bool,
+    chart: bool = True,
     under: Sequence[str | None] = (),
     drawn: Sequence[str | None] = (),
     listed: Sequence[str | None] = (),
 ) -> None:
-    """Show a chart, or the same numbers as a table with a CSV button, and a caption.
+    """Show a chart and a caption. If `table_switch` is on, show the same numbers as a table with a CSV button instead.
 
     ``draw`` makes the chart, ``tall`` px high; its marks are in the order of ``rows``. A mark or a row opens its
-    target. The caption has the sentences for the chart (``drawn``) or the table (``listed``), then those for both
-    (``under``); None is skipped. ``says`` describes the chart for screen readers.
+    target. Without ``chart``, it is always the table. The caption has the sentences for the chart (``drawn``) or the
+    table (``listed``), then those for both (``under``); None is skipped. ``says`` describes the chart for screen
+    readers.
     """
-    if as_table:
+    if as_tables() or not chart:
         table(rows, targets, key=f"{key}_table", under=(*listed, *under))
         return
     clickable_chart(draw(), tall, targets, key=key, says=says)

@@ -112,7 +112,7 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
         first = sample.cuts.of(query_type or "") if advised is None else advised
         # The field has no bounds, because Streamlit silently replaces a number outside them by the lowest.
         tried = st.number_input("Groundedness below", value=first, step=0.05, format="%.6g", key=key, width=210)
-        as_table = table_switch()
+        table_switch()
     if not 0 <= tried <= 1:
         problem("Groundedness below: enter a number from 0 to 1.")
         return
@@ -125,7 +125,6 @@ def _trade_off(sample: ScoredSample, goal: Goal, results: dict[str, ThresholdRes
         [None] * len(curve),
         key=f"trade_off_{name}",
         says=f"Recall and precision by the share of flagged answers, {name}",
-        as_table=as_table,
         under=(f"{sample.title}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",),
     )
     # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
@@ -164,7 +163,7 @@ def _set(sample: ScoredSample, query_type: str | None, tried: float, name: str) 
     caption(f"Thresholds in force: {sample.cuts.words}.")
 
 
-def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
+def score_meaning(version: StoredVersion) -> None:
     """Show on demand what the scores of a judge version mean, before and after a map."""
     heading("What a score means")
     if not st.toggle(
@@ -184,16 +183,16 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
     sentence(result.sentence)
     if result.score_map is None:
         return
-    _curve(version, "before", "Groundedness as the judge gives it", result.before, as_table=as_table)
+    _curve(version, "before", "Groundedness as the judge gives it", result.before)
     if result.after:  # without it, the scores themselves are the better answer
-        _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
+        _curve(version, "after", "After the map, cross-fitted", result.after)
     meaning, errors = map_tables(result)
     if meaning.rows:
         table(meaning, key="meaning")
     table(errors, key="calibration_errors", under=tuple(limits_and_next([result])))
 
 
-def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...], *, as_table: bool) -> None:
+def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...]) -> None:
     caption(title)
     figure(
         lambda: calibration_chart(tenths),
@@ -202,6 +201,5 @@ def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, .
         [None] * len(drawn_tenths(tenths)),
         key=f"calibration_{name}_{version.id}",
         says=f"Share of answers that people call grounded by score of {version.title}, {name} calibration",
-        as_table=as_table,
         drawn=(POINT_NUMBERS,),
     )

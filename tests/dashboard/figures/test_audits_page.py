@@ -53,7 +53,7 @@ def test_each_list_is_an_address(open_page: OpenPage, sqlite_store: Store) -> No
 
 def test_the_table_takes_the_place_of_the_chart(open_page: OpenPage, sqlite_store: Store) -> None:
     audited(sqlite_store)
-    app = open_page("audits", table="true")
+    app = open_page("audits", tables="true")
     assert charts(app) == []
     assert app.dataframe[0].value["n"].tolist() == [4, 2, 1, 5]
 

@@ -88,7 +88,7 @@ def test_every_run_of_the_page_uses_the_same_kept_records(
 def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page: OpenPage, sqlite_store: Store) -> None:
     flat_judge(sqlite_store)
     assert len(charts(open_page("judges"))) == 1
-    app = open_page("judges", score="quality", table="true")
+    app = open_page("judges", score="quality", tables="true")
     assert charts(app) == []
     assert app.dataframe[0].value["Level"].tolist() == ["1", "2", "3", "4"]
     assert app.dataframe[0].value["Answers"].tolist() == [0, 0, 0, 34]

@@ -110,7 +110,7 @@ def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: Op
     estimates = [tuple(point["estimate"][part] for part in ("n", "value", "low", "high")) for point in points]
     assert estimates
 
-    page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", table="true")
+    page = open_page("trends", show=shown_as(name, log), by=period.capitalize(), last="All", tables="true")
     columns = table_frame(trend_table(figures, panels)).columns.tolist()
     drawn = next(table.value for table in page.dataframe if table.value.columns.tolist() == columns)
     of_types = set(drawn["Query type"])

@@ -83,7 +83,7 @@ def test_the_five_questions_stand_in_their_order(open_page: OpenPage, labelled: 
 
 
 def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: OpenPage, labelled: GradedLog) -> None:
-    page = open_page("overview", table="true")
+    page = open_page("overview", tables="true")
     assert any("30 %" in text for text in texts(page, "jb-say"))
     names = [row[0] for row in table_rows(page, "Bad answers")]
     assert names == ["All", "sql", "prose"]
@@ -170,7 +170,7 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page
             log.say(version, labels_)
             log.reviews(labels_)
     rose = "The share of bad answers in query type sql rose about 4 Nov 2024"
-    page = open_page("overview", table="true")
+    page = open_page("overview", tables="true")
     assert "sql answers" in texts(page, "jb-say")[0]
     assert "4 Nov 2024" in texts(page, "jb-say")[0]
     assert [row[0] for row in table_rows(page, "Bad before")] == ["sql", "all answers"]
@@ -219,7 +219,7 @@ def test_the_log_is_measured_again_only_after_new_rows(
     page = open_page("overview")
     once = sorted(measured)
     assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of"]
-    page.toggle(key="table").set_value(True).run()
+    page.toggle(key="tables").set_value(True).run()
     open_page("overview")
     assert sorted(measured) == once
     labelled.reviews({labelled.answers()[0]: {"label": GOOD}})
@@ -240,7 +240,7 @@ def test_the_open_flags_add_up(open_page: OpenPage, figures: FiguresLog, sqlite_
 
 def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figures: FiguresLog) -> None:
     assert charts(open_page("overview"))
-    table = next(each.value for each in open_page("overview", table="true").dataframe if "User" in each.value)
+    table = next(each.value for each in open_page("overview", tables="true").dataframe if "User" in each.value)
     assert table["Answers"].sum() == 3 * 36 + 5
     assert table[table["User"] == "thumbs down"]["Answers"].sum() > 0
 

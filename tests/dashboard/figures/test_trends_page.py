@@ -89,7 +89,7 @@ def test_answers_without_a_usable_verdict_open_under_the_words_of_the_button(
 
 
 def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("trends", show="Share flagged", by="Day", last="All", table="true")
+    app = open_page("trends", show="Share flagged", by="Day", last="All", tables="true")
     assert charts(app) == []
     table = app.dataframe[-1]
     # Six weeks with answers on five days each, of all answers and in three query types.
@@ -100,7 +100,7 @@ def test_measure_period_and_table_stand_in_the_address(open_page: OpenPage, figu
 
 
 def test_the_table_says_what_the_trend_says(open_page: OpenPage, figures: FiguresLog) -> None:
-    table = open_page("trends", table="true").dataframe[-1].value
+    table = open_page("trends", tables="true").dataframe[-1].value
     fell = table[table["Query type"] == FELL]
     assert fell["Groundedness"].tolist() == pytest.approx([0.85] * 4 + [0.25] * 2)
     assert fell["Answers"].tolist() == [6] * 6
@@ -116,7 +116,7 @@ def test_an_unknown_value_in_the_address_shows_the_page_as_it_is_without_it(
 
 
 def test_one_version_of_another_judge_can_be_chosen(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("trends", verdicts="second, current", table="true")
+    app = open_page("trends", verdicts="second, current", tables="true")
     table = app.dataframe[-1].value
     assert table[table["Query type"] == FELL]["Groundedness"].tolist()[0] == pytest.approx(1 - 0.85)
 
@@ -144,7 +144,7 @@ def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: S
     for tenant, score in (("acme", 0.25), ("globex", 0.75)):
         ids = log.answers(4, day=20_000, metadata={"tenant": tenant})
         log.say_all(version, ids, groundedness=score)
-    app = open_page("trends", split="metadata.tenant", table="true")
+    app = open_page("trends", split="metadata.tenant", tables="true")
     table = app.dataframe[-1].value
     assert dict(zip(table["metadata.tenant"], table["Groundedness"], strict=True)) == {
         "All answers": 0.5,
@@ -194,7 +194,7 @@ def test_the_corrected_share_and_its_alarm_are_shown_and_lead_to_the_answers(
     assert len(charts(page)) == 1
     assert "Left out:" in texts(page, "jb-cap")
     assert len([label for label in labels(page) if label.startswith("3 ")]) == 1
-    table = open_page("trends", show="Bad, corrected", table="true").dataframe[0].value
+    table = open_page("trends", show="Bad, corrected", tables="true").dataframe[0].value
     assert list(table["Labels"]) == [40] * 9
     assert rose in texts(open_page("overview"), "jb-note")[0]
     acknowledge(sqlite_store, 1, "New retriever", by="test")
