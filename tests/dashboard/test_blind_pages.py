@@ -54,7 +54,7 @@ def markers(session: PageSession) -> dict[str, set[bytes]]:
 
 
 # Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
-CHOSEN = ("/agreement", "/trends", "/audits", "/judges", "/self_reference")
+CHOSEN = ("/agreement", "/trends", "/judges", "/self_reference")
 
 
 def addresses(marked: MarkedAnswer) -> list[str]:
@@ -80,8 +80,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/rejudge?response={one}",
         f"/rejudge?run={marked.run_id}",
         f"/rejudge?response={one}&rows=filter&max_score=0.5",
-        f"/audits?audited={rag}",
-        f"/judges?version={rag}&tables=true",
+        f"/judges?version={rag}&tables=true&list=Missed",
         f"/self_reference?item={pair}",
     ]
     whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}

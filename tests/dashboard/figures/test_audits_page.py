@@ -1,6 +1,9 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
-from app_pages import OpenPage, charts, text_with, texts
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from app_pages import OpenPage, table, text_with, texts
 from audit_figures import many
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
@@ -27,17 +30,21 @@ def audited(store: Store) -> GradedLog:
     return log
 
 
+def listed(app: AppTest) -> pd.DataFrame:
+    """The answers of the chosen list."""
+    return next(each.value for each in app.dataframe if "Id" in each.value)
+
+
 def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: Store) -> None:
     audited(sqlite_store)
-    app = open_page("audits")
-    (sentence,) = texts(app, "jb-say")
-    assert sentence == note("audit", supreme="supreme v1", caught=4, wrong=6).text
-    assert len(charts(app)) == 1
-    rates = app.dataframe[0].value
+    app = open_page("judges", version="teacher v1")
+    assert texts(app, "jb-say")[-1] == note("audit", supreme="supreme v1", caught=4, wrong=6).text
+    assert table(app, "Verdict")["n"].tolist() == [4, 2, 1, 5]
+    rates = table(app, "Rate")
     assert rates["Rate"].tolist() == ["Precision", "Recall", "False alarms"]
     assert rates["Value"].tolist()[0] == "80 % [38, 96]"
     assert rates["Of"].tolist() == [5, 6, 6]
-    caught = app.dataframe[1].value
+    caught = listed(app)
     assert caught["Answer"].tolist() == [f"answer {number}" for number in range(1, 5)]
     assert set(caught["Judge"]) == {"grounded"}
     assert text_with(app, "5 flags", cls="jb-cap")
@@ -47,15 +54,8 @@ def test_an_audit_is_said_counted_and_listed(open_page: OpenPage, sqlite_store: 
 def test_each_list_is_an_address(open_page: OpenPage, sqlite_store: Store) -> None:
     audited(sqlite_store)
     for name, answers in (("Missed", ["answer 5", "answer 6"]), ("Accused", ["answer 7"])):
-        app = open_page("audits", list=name)
-        assert app.dataframe[1].value["Answer"].tolist() == answers
-
-
-def test_the_table_takes_the_place_of_the_chart(open_page: OpenPage, sqlite_store: Store) -> None:
-    audited(sqlite_store)
-    app = open_page("audits", tables="true")
-    assert charts(app) == []
-    assert app.dataframe[0].value["n"].tolist() == [4, 2, 1, 5]
+        app = open_page("judges", version="teacher v1", list=name)
+        assert listed(app)["Answer"].tolist() == answers
 
 
 def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage, sqlite_store: Store) -> None:
@@ -64,11 +64,11 @@ def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page: OpenPage
     log.say_all(log.version("teacher"), ids, groundedness=0.9)
     log.say_all(log.version("supreme"), ids, label=BAD)
     audit_recorded(sqlite_store, "supreme", "teacher")
-    app = open_page("audits")
+    app = open_page("judges", version="teacher v1")
     # A reason would be cut in a cell.
-    assert app.dataframe[0].value["Value"].isna().all()
+    assert table(app, "Rate")["Value"].isna().all()
     assert text_with(app, "Not available: ", cls="jb-cap")
-    assert len(app.dataframe) == 1
+    assert not any("Id" in each.value for each in app.dataframe)
 
 
 def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
@@ -78,37 +78,32 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     with RecordingEndpoint(always(completion("Hm."))) as endpoint:
         supreme = make_supreme(model="deaf", base_url=endpoint.base_url, tries=1)
         audit(log.store, supreme, "teacher")
-    assert texts(open_page("audits"), "jb-say")[0].startswith("supreme v1 marked ")
-    app = open_page("audits", supreme="supreme v2")
-    (sentence,) = texts(app, "jb-say")
-    assert sentence == note("audit_unusable", supreme="supreme v2", reviews=12).text
-    command = texts(app, "jb-cap")[0]
-    assert all(option in command for option in ("'teacher v1'", "--model deaf", "--rejudge failed"))
-    assert charts(app) == []
+    assert texts(open_page("judges", version="teacher v1"), "jb-say")[-1].startswith("supreme v1 marked ")
+    app = open_page("judges", version="teacher v1", supreme="supreme v2")
+    assert texts(app, "jb-say")[-1] == note("audit_unusable", supreme="supreme v2", reviews=12).text
+    assert text_with(app, "'teacher v1'", "--model deaf", "--rejudge failed", cls="jb-cap")
 
 
 def test_how_the_marks_were_made_and_what_was_drawn_is_said(open_page: OpenPage, sqlite_store: Store) -> None:
     log = audited(sqlite_store)
-    (how, *_) = texts(open_page("audits"), "jb-cap")
-    assert how.startswith(note("audit_of_two_judges").text)
-    assert note("audit_usable", n=12, verdicts=12).text in how
+    of_two, usable = note("audit_of_two_judges").text, note("audit_usable", n=12, verdicts=12).text
+    assert text_with(open_page("judges", version="teacher v1"), of_two, usable, cls="jb-cap")
     with RecordingEndpoint(always(completion("correct 1"))) as endpoint:
         supreme = make_supreme(model="shown", base_url=endpoint.base_url, tries=1)
         report = audit(log.store, supreme, "teacher", sample=AuditSample(0.5))
     assert 0 < many(report) < 12
-    (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert how.startswith(note("audit_of_verdicts").text)
-    assert note("audit_usable", n=many(report), verdicts=12).text in how
-    assert f"{many(report)} at 50 %" in how
+    how = note("audit_of_verdicts").text, note("audit_usable", n=many(report), verdicts=12).text
+    of_shown = open_page("judges", version="teacher v1", supreme="supreme v2")
+    assert text_with(of_shown, *how, f"{many(report)} at 50 %", cls="jb-cap")
     drawn, silent = many(report), always(completion("Fine."))
     with RecordingEndpoint(silent) as endpoint:
         audit(log.store, make_supreme(model="shown", base_url=endpoint.base_url, tries=1), "teacher")
-    (how, *_) = texts(open_page("audits", supreme="supreme v2"), "jb-cap")
-    assert f"{12 - drawn} audits" in how
+    again = open_page("judges", version="teacher v1", supreme="supreme v2")
+    assert text_with(again, f"{12 - drawn} audits", cls="jb-cap")
 
 
 def test_a_line_of_a_list_names_the_answer_as_the_command_does(open_page: OpenPage, sqlite_store: Store) -> None:
     audited(sqlite_store)
-    missed = open_page("audits", list="Missed").dataframe[1].value
+    missed = listed(open_page("judges", version="teacher v1", list="Missed"))
     assert list(missed.columns)[:3] == ["Judge", "People", "Id"]
     assert missed["Id"].notna().all()

@@ -11,18 +11,16 @@ PURPOSES = {
     "pairs": "Pairs show which of two answers",
     "self_reference": "Self-reference shows whether a judge",
     "verdicts": "This page compares the verdicts",
-    "audits": "In an audit, a stronger judge",
 }
 COMMANDS = {
     "suites": "judgeboard suite run suite.yaml",
     "pairs": "judgeboard compare --a SOURCE --b SOURCE --model NAME",
     "self_reference": "judgeboard compare ssr --pairs pairs.jsonl",
     "verdicts": "judgeboard judge --judge NAME",
-    "audits": "judgeboard test audit NAME --model MODEL",
 }
 STARTED = (
     *("open_flags", "people", "trends", "agreement", "problems"),
-    *("judges", "audits", "pairs", "suites", "responses", "runs"),
+    *("judges", "pairs", "suites", "responses", "runs"),
 )
 
 

@@ -3,11 +3,11 @@
 The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, which files have too, and raise flags.
 """
 
-from judgeboard.registry.methods import Page, Registration
+from judgeboard.registry.methods import JudgeSection, Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "audit"): f"{__name__}.command:audit_command"},
-    pages={"audits": Page("Judges", "Audits", "how-to/test.md", before="versions")},
+    judge_sections=(JudgeSection("judgeboard_dashboard.widgets.audits:audits_section", below=True),),
     runs={"audit": "Auditing"},
     sample=f"{__name__}.sample:add_sample",
 )
