@@ -39,7 +39,8 @@ def test_one_answer_is_judged_again_and_f6_judges_it_while_keys_and_typing_go_on
 ) -> None:
     begin(page, endpoint, f"/rejudge?response={site.rows.responses['claims']}")
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in", timeout=60_000)  # a worker begins first
-    sides = page.locator(".jb-beside .jb-side")
+    page.get_by_role("button", name="Show changes").click()
+    sides = page.locator(".jb-two > div")
     expect(sides.nth(0)).to_contain_text("Old · rag v1")
     expect(sides.nth(0)).to_contain_text("One is wrong.")
     expect(sides.nth(1)).to_contain_text("New · rag v2")

@@ -78,7 +78,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/runs?run={marked.run_id}",
         f"/pairs?pair={pair}",
         f"/rejudge?response={one}",
-        f"/rejudge?run={marked.run_id}",
+        f"/verdicts?run={marked.run_id}",
         f"/rejudge?response={one}&rows=filter&max_score=0.5",
         f"/judges?version={rag}&tables=true&list=Missed",
         f"/self_reference?item={pair}",

@@ -1,6 +1,5 @@
 """The answers behind a figure of agreement: a cell of a table or chart, or the items of several raters."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,10 +13,10 @@ from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.detection import TENTHS, tenths
 from judgeboard.stats.ratings import SCALES, Scale
 from judgeboard.store.grades import before_and_after
-from judgeboard.store.judge_versions import get_version, list_versions
+from judgeboard.store.judge_versions import get_version
 from judgeboard.store.reviewers import reviewer_names
 
-Raters = Literal["judge", "people", "judges", "gold", "twice", "standin", "shown"]
+Raters = Literal["judge", "people", "gold", "twice", "standin", "shown"]
 
 ALL = 0
 """The id that means all raters together."""
@@ -33,7 +32,7 @@ class Cell:
 
     - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of the grade, None for
       any; ``score`` is a tenth of the judge's groundedness. ``counted`` are the grades of people.
-    - ``people``, ``judges``: two persons or judge versions, or `ALL` for answers with two ratings or more.
+    - ``people``: two persons, or `ALL` for answers with two ratings or more.
     - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
     - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
@@ -112,8 +111,6 @@ def _rater_words(connection: Connection, cell: Cell) -> str:
             words = f"{' '.join(judge)}, {' '.join(people)}"
         case "people":
             words = "two people or more" if everybody else f"{person(first)} and {person(second)}"
-        case "judges":
-            words = "two judge versions or more" if everybody else f"{title(first)} and {title(second)}"
         case "gold":
             words = f"{person(first)} and gold labels"
         case "twice":
@@ -153,29 +150,20 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
     source = AnswerRatings(PairSource(connection, cell.counted.of_everybody()), cell.grade)
     names = reviewer_names(connection)
-    if cell.raters == "judges":
-        ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)
-        versions = [get_version(connection, each) for each in dict.fromkeys(ids)]
-        return _rated_by(source.judges(versions), None if cell.first == ALL else [each.title for each in versions])
     person = names.get(cell.first, "")
     if cell.raters == "twice":
         twice = source.rated_twice()
         return np.asarray(twice.ids[twice.raters == person])
     rated = source.people()
+    if cell.raters == "people" and cell.first == ALL:
+        return rated.ids[rated.ratings.per_item >= 2]
     if cell.raters == "people":
-        return _rated_by(rated, None if cell.first == ALL else [person, names.get(cell.second, "")])
+        return rated.ids[_is_rated(rated, person) & _is_rated(rated, names.get(cell.second, ""))]
     if cell.raters == "gold":
         return rated.ids[_is_rated(rated, person) & ~np.isnan(source.gold(rated.ids))]
     verdicts = source.judge_on(get_version(connection, cell.first), rated.ids)
     by_person = _is_rated(rated, names.get(cell.second, ""))
     return rated.ids[by_person & ~np.isnan(verdicts) & (rated.ratings.per_item >= 2)]
-
-
-def _rated_by(rated: ItemRatings, names: Sequence[str] | None) -> IntArray:
-    """Return the items that all named raters rated; without ``names``, the items with two ratings or more."""
-    if names is None:
-        return rated.ids[rated.ratings.per_item >= 2]
-    return rated.ids[np.logical_and.reduce([_is_rated(rated, name) for name in names])]
 
 
 def _is_rated(rated: ItemRatings, name: str) -> AnyArray:

@@ -39,7 +39,7 @@ from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import METADATA, RowFilter, filter_sentence
-from judgeboard.store.judge_versions import list_versions, versions_asked_again
+from judgeboard.store.judge_versions import versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
@@ -93,7 +93,7 @@ class Filters:
 
 
 def agreement() -> None:
-    """Show the agreement of a judge version with people, or the agreement among people, judges or repeats."""
+    """Show the agreement of a judge version with people, or the agreement among people or repeats."""
     follow("agreement", own=FIELDS)
     with st.container(key="filters_agreement", horizontal=True, vertical_alignment="bottom", gap="small"):
         filters = _filters()
@@ -120,13 +120,13 @@ def _filters() -> Filters:
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
     grade = grade_field("label")
-    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=175)
+    of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items() if of != "judges"}, key="compare", width=175)
     reviewer_id, human, query = _people_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     table_switch()
-    where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
+    where, implied_labels = part_of_log(implied_matter=grade == "label" and of != "repeats")
     query |= {} if implied_labels else {"implied": ["false"]}
     counted = CountedGrades(reviewer_id, human, implied_labels, where)
     return Filters(judge_field, of, grade, counted, query, by)
@@ -231,11 +231,7 @@ def _show_raters(choice: AgreementChoice) -> None:
         except NotFound as error:
             empty(f"{capital(str(error))}.")
             return
-        ids = (
-            {name: id_ for id_, name in reviewer_names(connection).items()}
-            if choice.of == "people"
-            else {each.title: each.id for each in list_versions(connection)}
-        )
+        ids = {name: id_ for id_, name in reviewer_names(connection).items()}
     sentence(result.sentence)
     _first_caveat(result)
     _more_notes(result)

@@ -9,11 +9,9 @@ from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.people.permissions import may
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
-from judgeboard.store.runs import AskMode, get_run, run_counts
-from judgeboard.store.verdict_pairs import pairs_of_run
+from judgeboard.store.runs import AskMode
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
@@ -35,10 +33,8 @@ from judgeboard_dashboard.widgets.texts import (
     commands,
     count,
     empty,
-    sentence,
     when,
 )
-from judgeboard_dashboard.widgets.verdict_changes import requested, show_changes
 
 PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
@@ -50,7 +46,7 @@ def rejudge() -> None:
     """Show the form at the left, the job and the changed verdicts at the right."""
     follow(PAGE, own=(*FIELDS, *RejudgeAddress._fields))
     address = read_address()
-    if address.response is None and address.job is None and address.run is None:
+    if address.response is None and address.job is None:
         demand(Action.SEE_MANAGED)
     where, query = _filters(address)
     left, right = stacking_columns("rejudge", [1, 2.4])
@@ -91,24 +87,19 @@ def _outcome(address: RejudgeAddress) -> None:
             elif ResponseKind.CONTROL in job.where.kinds:
                 open_button("Show health checks", health, key="job_health")
             else:
-                _comparison(job.run_id, job.ok)
-    elif address.run is not None:
-        with reading() as connection:
-            run = get_run(connection, address.run)
-            usable = run_counts(connection, [run.id])[run.id].ok
-        show(tag("div", tag("b", f"Run {run.id}"), f" · {run.version_title} · by {run.actor}", cls="jb-say jb-line"))
-        if run.version_id is not None:
-            _comparison(run.id, usable)
+                changes = Rows("verdicts", {"run": str(job.run_id)})
+                open_button("Show changes", changes, key="job_changes", type="primary", icon=":material/difference:")
+                next_button(among=("review", "agree"))
     elif not before_import(PAGE):
-        empty("No job is running.", "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`")
+        empty(
+            "No job is running.", "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`"
+        )
 
 
 def _shown_job(address: RejudgeAddress) -> JobProgress | None:
     """Return the job in the address, otherwise the newest unfinished job."""
     if address.job is not None:
         return job_progress(store(), address.job)
-    if address.run is not None:
-        return None
     return next(iter(open_jobs(store())), None)
 
 
@@ -188,20 +179,6 @@ def _cancel(job_id: str) -> None:
 
 def _judge_words(job: JobProgress) -> str:
     return job.judge_title or str(job.judge.get("name") or job.judge["kind"])
-
-
-def _comparison(run_id: int, usable: int) -> None:
-    """Compare the verdicts of a run with the earlier verdicts of the same judge."""
-    if not requested(f"run_{run_id}", usable, "with earlier ones"):
-        return
-    with reading() as connection:
-        titles = {version.id: version.title for version in list_versions(connection)}
-    query = {"run": [str(run_id)]}
-    file = f"run-{run_id}-changes"
-    shown = show_changes(lambda connection: pairs_of_run(connection, run_id), query, titles, file=file)
-    if not shown.comparison.rows:
-        sentence("No answer has both an old and a new verdict.")
-        next_button(among=("review", "agree"))
 
 
 with page():

@@ -168,7 +168,7 @@ def _buttons(line: RunLine, version_id: int) -> None:
     """Show the button that asks this version again about answers of the run, and those that open the answers."""
     run = line.run
     if run.kind == "rejudge" and line.counts.ok:
-        open_button("Show changes", Rows("rejudge", {"run": str(run.id)}), key="run_changes")
+        open_button("Show changes", Rows("verdicts", {"run": str(run.id)}), key="run_changes")
     if line.failed:
         failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
         open_button("Open answers without a verdict", responses(failed), key="run_open")

@@ -1,72 +1,192 @@
-"""The tab Judge versions: which answers two judge versions judge differently, and which verdict people agree with."""
+"""The view Compare: old and new verdicts on the same answers, of two judge versions or of a run and before it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput
-from judgeboard.measure.result import Result
+from judgeboard.formats.output import Table
+from judgeboard.measure.agreement import agreement_of
+from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.samples import judging_version
+from judgeboard.measure.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
 from judgeboard.measure.versus import compare_versions
-from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.verdict_pairs import pairs_of_versions, versions_with_verdicts
+from judgeboard.reports.verdict_changes import COUNTS, change_table
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.listing import LinePage
+from judgeboard.store.runs import get_run, run_counts
+from judgeboard.store.verdict_pairs import (
+    OneVerdict,
+    PairTexts,
+    VerdictPair,
+    pairs_of_run,
+    pairs_of_versions,
+    versions_with_verdicts,
+)
 from judgeboard.store.verdicts import count_verdicts
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import page, reading, stacking_columns
-from judgeboard_dashboard.widgets.filters import choose
+from judgeboard_dashboard.widgets.differing import shortened_text, side_head
+from judgeboard_dashboard.widgets.filters import Query, chip, choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.texts import caption, sentence
-from judgeboard_dashboard.widgets.verdict_changes import requested, show_changes
+from judgeboard_dashboard.widgets.navigation import follow, go, item, number_in_address, open_button
+from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, show_rows, turning_foot
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, score, sentence
 
 PAGE = "verdicts"
 PURPOSE = "This page compares the verdicts of two judge versions on the same answers, once two versions judged them."
+MAX_AT_ONCE = 5_000  # verdicts; to compare more, the user must press a button
+ALL = "all"
+DIRECTIONS: Mapping[str, str] = {
+    ALL: "All",
+    Direction.TOWARDS.value: "Towards people",
+    Direction.AWAY.value: "Away from people",
+}
+Pairs = Callable[[Connection], list[VerdictPair]]
 
 
 def verdicts() -> None:
-    """Show the fields for both versions, and the list of their verdicts."""
-    follow(PAGE, own=("old", "new"))
+    """Show which of two judge versions is right more often, and both verdicts; or the verdicts of a run."""
+    follow(PAGE, own=("old", "new", "run"))
+    run_id = number_in_address("run", "run")
+    if run_id is None:
+        _versions()
+    else:
+        _run(run_id)
+
+
+def _run(run_id: int) -> None:
+    """Compare the verdicts of a run with the earlier verdicts of its judge."""
     with reading() as connection:
-        judged = versions_with_verdicts(connection)
+        run = get_run(connection, run_id)
+        usable = run_counts(connection, [run.id])[run.id].ok
+    label = f"Run {run.id} of {run.version_title}, compared with earlier verdicts"
+    chip(label, partial(go, run=None, new=run.version_title), key="chosen_run")
+    if _requested(usable):
+        _changes(lambda connection: pairs_of_run(connection, run_id), {"run": [str(run_id)]})
+
+
+def _versions() -> None:
+    with reading() as connection:
+        judged = {version.title: version for version in versions_with_verdicts(connection)}
         newest = judging_version(connection)
     if len(judged) < 2:
         empty_page(PAGE, PURPOSE, command="judgeboard judge --judge NAME")
         return
     old_place, new_place, _ = stacking_columns("verdicts_versions", [1, 1, 2])
+    first = newest or list(judged.values())[-1]
     with new_place:
-        new = choose("New verdicts", _by_title(judged, newest or judged[-1]), key="new")
-    others = [version for version in judged if version.id != new.id]
-    same_judge = [version for version in others if version.name == new.name]
+        new = choose("New verdicts", {first.title: first, **judged}, key="new")
+    others = [version for version in judged.values() if version.id != new.id]
+    of_same_name = [version for version in others if version.name == new.name]
+    first = (of_same_name or others)[-1]
     with old_place:
-        old = choose("Old verdicts", _by_title(others, (same_judge or others)[-1]), key="old")
+        old = choose("Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old")
     with reading() as connection:
-        verdicts = count_verdicts(connection, old.id)
-    if not requested(f"{old.id}_{new.id}", verdicts, f"of {old.title} with those of {new.title}"):
+        usable = count_verdicts(connection, old.id)
+    if not _requested(usable):
         return
-    contrast = _contrast(old, new)
+    with reading() as connection:
+        try:
+            contrast = compare_versions(connection, old.id, new.id)
+        except BadInput:  # answers are hidden from this person
+            contrast = None
+        alike = agreement_of(connection, AgreementChoice("judges", (old.id, new.id), grade="label"))
     if contrast is not None:
         sentence(contrast.sentence)
         caption(*contrast.next)
-    titles = {version.id: version.title for version in judged}
-    shown = show_changes(
-        lambda connection: pairs_of_versions(connection, old.id, new.id),
-        {"versions": [str(old.id), str(new.id)]},
-        titles,
-        file=f"{old.title} {new.title}",
-    )
-    if not shown.comparison.rows:
-        sentence(f"No answer was judged by both {old.title} and {new.title}.")
+    caption(alike.sentence)
+    _changes(lambda connection: pairs_of_versions(connection, old.id, new.id), {"versions": [str(old.id), str(new.id)]})
 
 
-def _contrast(old: StoredVersion, new: StoredVersion) -> Result | None:
-    """Return which version is right more often; None for a person from whom answers are hidden."""
-    try:
+def _requested(usable: int) -> bool:
+    """Return whether to compare: a comparison reads all verdicts, so many are compared only after a press."""
+    key = f"compare_{sorted(st.query_params.items())}"
+    if usable > MAX_AT_ONCE and not st.session_state.get(key):
+        st.session_state[key] = st.button(f"Compare {usable:,} verdicts", key=f"{key}_button")
+    return usable <= MAX_AT_ONCE or bool(st.session_state[key])
+
+
+def _changes(pairs_of: Pairs, query: Query) -> None:
+    """Show the changed verdicts first, with the texts of the selected one; ``query`` names the comparison."""
+    name = "_".join(value for values in query.values() for value in values)
+    switch = f"changes_direction_{name}"
+    chosen_direction: str = st.session_state.get(switch) or ALL
+    direction = None if chosen_direction == ALL else Direction(chosen_direction)
+    query = {**query, "direction": [chosen_direction]}
+    turned = current_page("changes", query)
+    offset = int(turned.after or turned.before or 0)
+
+    def read(offset: int = 0, limit: int | None = None) -> ComparisonPage:
         with reading() as connection:
-            return compare_versions(connection, old.id, new.id)
-    except BadInput:
-        return None
+            return comparison_page(connection, pairs_of(connection), direction=direction, offset=offset, limit=limit)
+
+    page = read(offset, PAGE_SIZE)
+    if not page.comparison.rows:
+        sentence("No answer has both an old and a new verdict.")
+        return
+    show_rows(Table.of([page.comparison], COUNTS), key=f"changes_counts_{name}")
+    if page.comparison.graded:
+        st.segmented_control(
+            "Verdicts",
+            list(DIRECTIONS),
+            format_func=DIRECTIONS.__getitem__,
+            default=ALL,
+            required=True,
+            key=switch,
+            help="Towards people: the new verdict is on the side of people, and the old one was not.",
+        )
+    if not page.total:
+        caption(f"No verdict moved {DIRECTIONS[chosen_direction].lower()}.")
+        return
+    chosen = choose_row(
+        change_table(page),
+        key=f"changes_{name}_{chosen_direction}_{offset}",
+        most=8,
+        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
+    )
+    later, earlier = offset + PAGE_SIZE, offset - PAGE_SIZE
+    turning_foot(
+        "changes",
+        LinePage(
+            page.shown,
+            page.total,
+            offset + 1,
+            str(later) if later < page.total else None,
+            str(earlier) if offset else None,
+        ),
+        "verdict",
+        lambda: change_table(read()),
+        query=query,
+        more=" · changes between good and bad first",
+    )
+    change = page.shown[chosen]
+    if (texts := page.texts.get(change.pair.response_id)) is not None:
+        _two_verdicts(change, texts)
 
 
-def _by_title(versions: Sequence[StoredVersion], first: StoredVersion) -> dict[str, StoredVersion]:
-    """Return the versions by title, ``first`` first."""
-    return {first.title: first, **{version.title: version for version in versions}}
+def _two_verdicts(change: Compared, texts: PairTexts) -> None:
+    with reading() as connection:
+        titles = {version.id: version.title for version in list_versions(connection)}
+    sides = []
+    for name, verdict, reasoning in (
+        ("Old", change.pair.old, texts.old_reasoning),
+        ("New", change.pair.new, texts.new_reasoning),
+    ):
+        words = f"{name} · {titles[verdict.version_id]}"
+        sides.append(
+            tag("div", side_head(words, _grades(verdict)), shortened_text(reasoning, "No reasoning is stored."))
+        )
+    with st.container(border=True, key="two_texts"):
+        show(tag("div", *sides, cls="jb-two"))
+        open_button("Open item", item(change.pair.response_id), key="open_item", icon=":material/open_in_full:")
+
+
+def _grades(verdict: OneVerdict) -> str:
+    grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
+    return " · ".join([*grades, verdict.label] if verdict.label else grades)
 
 
 with page():

@@ -33,6 +33,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import (
     choose_row,
     table,
@@ -201,6 +202,9 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
             key=f"versions_other_{chosen.id}",
             width=260,
         )
+    if other is not None:
+        both = Rows("verdicts", {"old": others[other].title, "new": chosen.title})
+        open_button("Compare verdicts", both, key="versions_compare", icon=":material/difference:")
     _prompts(chosen if other is None else others[other], chosen)
 
 

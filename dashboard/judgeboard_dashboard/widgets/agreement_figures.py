@@ -359,8 +359,8 @@ _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS
 
 
 def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades) -> None:
-    """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
-    raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
+    """Show the agreement of several raters. ``ids`` maps names of people to ids."""
+    raters: Raters | None = "people" if result.of == "people" else None
     target = partial(_target, grade=result.about.grade, counted=counted)
     of_two = {pair_name(*names): [ids[each] for each in names] for names in permutations(ids, 2)}
     of_parts: dict[str, Callable[[str], Rows | None]] = {

@@ -159,31 +159,33 @@ def _store_reason(key: str, response_id: int, judgment_id: int) -> None:
 
 
 def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
-    people: list[Html | None] = [] if line.person_reviews else [_head("People", line.people), _text(None, "")]
+    people: list[Html | None] = [] if line.person_reviews else [side_head("People", line.people)]
     for review in line.person_reviews:
         why = None if review.grade.why_differs is None else WHY_DIFFERS[review.grade.why_differs]
         others = {GRADE_TEXTS[name].label: text for name, text in review.grade.notes.items() if name != "note"}
         people += [
-            _head(review.reviewer, getattr(review.grade, grade)),
+            side_head(review.reviewer, getattr(review.grade, grade)),
             tag("div", why, cls="jb-cap" if why else None),
-            _text(review.grade.note, "No note."),
-            *(_text(capital(f"{label}: {text}"), "") for label, text in others.items()),
+            shortened_text(review.grade.note, "No note."),
+            *(shortened_text(capital(f"{label}: {text}"), "") for label, text in others.items()),
         ]
-    reasoning = _text(line.judged.reasoning, "No reasoning is stored.")
+    reasoning = shortened_text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):
-        show(tag("div", tag("div", _head(judge, line.judge), reasoning), tag("div", *people), cls="jb-two"))
+        show(tag("div", tag("div", side_head(judge, line.judge), reasoning), tag("div", *people), cls="jb-two"))
         _why_pills(line, current_reviewer())
         answer = shortened(line.judged.answer or UNKNOWN, LONGEST)
         show(tag("div", tag("b", "Answer "), answer, cls="jb-cap jb-start"))
         open_button("Open item", item(line.judged.response_id), key="open_item", icon=":material/open_in_full:")
 
 
-def _head(name: str, value: str | float | None) -> Html:
+def side_head(name: str, value: str | float | None) -> Html:
+    """Return the head of one of two texts: whose it is, with the grade."""
     words = score(value) if isinstance(value, float) else value
     return tag("div", name if words is None else f"{name}, {words}", cls="jb-label")
 
 
-def _text(text: str | None, none: str) -> Html:
+def shortened_text(text: str | None, none: str) -> Html:
+    """Return the start of a text, or ``none`` if it is missing."""
     return tag("div", shortened(text, LONGEST), cls="jb-reason") if text else tag("div", none, cls="jb-mut")
 
 

@@ -103,12 +103,11 @@ def _done_words(job: JobProgress) -> str:
 
 
 class RejudgeAddress(NamedTuple):
-    """The selected answers, and the job or run whose result is shown, as in the address."""
+    """The selected answers, and the job whose result is shown, as in the address."""
 
     response: int | None
     rows: RowsName | None
     job: str | None
-    run: int | None
 
     def query(self) -> Query:
         """Return the parameters of the address."""
@@ -118,8 +117,7 @@ class RejudgeAddress(NamedTuple):
 def read_address() -> RejudgeAddress:
     """Read the address; unusable parameters are ignored."""
     rows = next((name for name in row_choices(RowFilter()) if name == st.query_params.get("rows")), None)
-    response_id, run_id = (as_id(st.query_params.get(name, "")) for name in ("response", "run"))
-    return RejudgeAddress(response_id, rows, st.query_params.get("job"), run_id)
+    return RejudgeAddress(as_id(st.query_params.get("response", "")), rows, st.query_params.get("job"))
 
 
 def lead(estimate: CallEstimate) -> str:
@@ -306,7 +304,7 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     if job_id is None:
         return place
     end_trial()
-    return place._replace(job=job_id, run=None)
+    return place._replace(job=job_id)
 
 
 def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAddress]:

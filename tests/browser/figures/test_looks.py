@@ -16,7 +16,7 @@ ADDRESSES = (
     "/agreement?cell=label:grounded:grounded",
     "/agreement?grade=Quality&all=true",
     "/agreement?compare=People+and+people",
-    "/agreement?compare=Judge+and+judge&by=Generator",
+    "/agreement?compare=People+and+people&by=Generator",
 )
 
 

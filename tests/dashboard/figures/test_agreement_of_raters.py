@@ -9,7 +9,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.cells import ALL, Cell, answers_in
+from judgeboard.measure.cells import ALL, Cell
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.reports.agreement import report_results
 from judgeboard.store.engine import Store
@@ -35,23 +35,6 @@ def test_people_with_people_pair_by_pair_and_by_slice(open_page: OpenPage, figur
     assert "By query type" in texts(app, "jb-part")
     assert len(charts(app)) == 1
     assert app.selectbox(key="people").disabled
-
-
-def test_judges_with_judges_and_what_their_line_opens(
-    open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
-) -> None:
-    app = open_page("agreement", compare="Judge and judge", grade="Groundedness")
-    assert texts(app, "jb-say")[0].startswith("On 113 items")
-    titles = figures.rag.title, figures.second.title
-    assert [each.split(" / ") for each in table(app, "Raters")["Raters"]] == [[*titles]]
-    cell = Cell("groundedness", figures.rag.id, figures.second.id, "judges")
-    with sqlite_store.reading() as connection:
-        inside = len(answers_in(connection, cell))
-    opened = open_page("responses", **cell_rows(cell).query)
-    [chip] = chips(opened)
-    assert chip.startswith("groundedness · ")
-    assert all(title in chip for title in titles)
-    assert f": {inside} answers" in chip
 
 
 def test_a_slice_of_people_opens_its_rows(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:

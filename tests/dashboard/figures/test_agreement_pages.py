@@ -67,9 +67,9 @@ def test_a_filter_limits_every_figure_and_the_answers_behind_it(open_page: OpenP
     assert f"On {n} graded answers, " in texts(app, "jb-say")[0]
     assert n < 54
     assert "Filter: complex." in " ".join(texts(app, "jb-cap"))
-    for of in ("People and people", "Judge and judge"):
-        words = texts(open_page("agreement", compare=of, query_type="complex"), "jb-say")
-        assert words != texts(open_page("agreement", compare=of), "jb-say")
+    of = "People and people"
+    words = texts(open_page("agreement", compare=of, query_type="complex"), "jb-say")
+    assert words != texts(open_page("agreement", compare=of), "jb-say")
 
 
 def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, figures: FiguresLog) -> None:

@@ -1,6 +1,6 @@
 """The page Verdicts: two judge versions on the same answers, row by row."""
 
-from app_pages import OpenPage, texts
+from app_pages import OpenPage, labels, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.store.engine import Store
 
@@ -31,3 +31,15 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPag
 
     app = open_page("verdicts", old=old.title, new=other.title)
     assert app.dataframe[0].value.iloc[0].tolist()[1:3] == [0, 0]
+
+
+def test_the_verdicts_of_a_run_are_compared_with_those_before_it(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    version, (first, second) = log.version("rag"), log.answers(2)
+    log.say_all(version, [first, second], groundedness=0.1)
+    run = log.run(version, {first: {"groundedness": 0.9}})
+
+    app = open_page("verdicts", run=run)
+    assert app.dataframe[0].value.iloc[0].tolist()[:2] == [1, 1]
+    assert any(label.startswith(f"Run {run} of rag v1") for label in labels(app))
+    assert not app.selectbox

@@ -73,10 +73,11 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoi
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
+    page = open_page("verdicts", run=job.run_id)
     table = next(table.value for table in page.dataframe if "Flip" in table.value)
     assert table["Flip"].tolist() == ["now good"] * 9
     assert table["New"].tolist() == [1.0] * 9
-    assert markup(page).index("· rag v1<") < markup(page).index("· rag v2<")
+    assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
 def test_each_claim_is_judged_if_the_toggle_is_on(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
@@ -158,8 +159,8 @@ def test_what_judges_and_endpoints_say_stays_text(
         endpoint.reply = failure(403, EVIL)
         refused = ask(sqlite_store, rag(endpoint, domain="other"))
         ended(sqlite_store, refused)
-    for job_id in (done, refused):
-        page = open_page("rejudge", job=job_id)
+    pages = open_page("verdicts", run=job_progress(sqlite_store, done).run_id), open_page("rejudge", job=refused)
+    for page in pages:
         assert "<script>" not in markup(page)
         assert "window.hacked" in markup(page)
 
