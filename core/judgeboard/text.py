@@ -126,7 +126,11 @@ def as_utc(value: Any) -> datetime:
         return _in_range(_from_iso(text, value), value)
     if _YEAR.fullmatch(text):
         raise ValueError(f"{_shown_value(value)} is a year, not a time")
-    return _from_epoch(text, value)
+    number = float(text)
+    seconds = number if abs(number) <= _LATEST_SECONDS else number / 1000
+    if not 0 <= seconds < _LATEST_SECONDS:
+        raise ValueError(f"{_shown_value(value)} as seconds or milliseconds since 1970 is not between 1970 and 2199")
+    return EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
 
 
 _SECONDS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1, "": 1}
@@ -172,14 +176,6 @@ def _from_iso(text: str, value: Any) -> datetime:
                 "in 2026-03-01 (in a spreadsheet: number format yyyy-mm-dd)"
             ) from None
         raise ValueError(f"{_shown_value(value)} is not a time: write it as 2026-03-01T09:30:00Z") from None
-
-
-def _from_epoch(text: str, value: Any) -> datetime:
-    number = float(text)
-    seconds = number if abs(number) <= _LATEST_SECONDS else number / 1000
-    if not 0 <= seconds < _LATEST_SECONDS:
-        raise ValueError(f"{_shown_value(value)} as seconds or milliseconds since 1970 is not between 1970 and 2199")
-    return EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
 
 
 def _in_range(moment: datetime, value: Any) -> datetime:

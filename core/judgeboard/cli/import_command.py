@@ -164,22 +164,18 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
     ends = [import_one(store, file, request) for file in files]
     code = max(end.code for end in ends)
     if code < NOTHING_USABLE and not request["dry_run"]:
-        _warn_of_primary_judge(store)
+        # Print a warning if the primary judge does not exist: the stored rows have no flags for low scores.
+        from judgeboard.store.settings import check_primary_judge
+
+        with store.reading() as connection:
+            try:
+                check_primary_judge(connection)
+            except BadInput as error:
+                options.echo(f"warning: {error}", err=True)
         label_set = request["label_set"]
         next_step = _next_step(store, ends[-1].kind, {end.export for end in ends})
         options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
-
-
-def _warn_of_primary_judge(store: "Store") -> None:
-    """Print a warning if the primary judge does not exist: the stored rows have no flags for low scores."""
-    from judgeboard.store.settings import check_primary_judge
-
-    with store.reading() as connection:
-        try:
-            check_primary_judge(connection)
-        except BadInput as error:
-            options.echo(f"warning: {error}", err=True)
 
 
 def _read_as_the_project_says(request: "ImportRequest") -> None:

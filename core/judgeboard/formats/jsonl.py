@@ -61,7 +61,12 @@ def parse_row(line: int, data: bytes) -> Row | Rejected:
     try:
         values = _parsed(data)
     except ValueError as error:
-        return Rejected(line, error.key if isinstance(error, _Twice) else None, str(error), _shown(data))
+        return Rejected(
+            line,
+            error.key if isinstance(error, _Twice) else None,
+            str(error),
+            data.decode("utf-8", "backslashreplace").rstrip("\r\n"),
+        )
     if not isinstance(values, dict):
         return Rejected(line, None, f"not an object but {json_kind(values)}", values)
     return Row(line, values)
@@ -116,7 +121,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # One decoder for all rows: a new decoder per row would cost more time than the check for duplicate keys.
 _DECODER = json.JSONDecoder(parse_constant=_nothing, parse_int=_whole, object_pairs_hook=_object)
-
-
-def _shown(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace").rstrip("\r\n")

@@ -396,7 +396,12 @@ def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str,
     """Return the fields of scores on one scale, the scale (None: that of the fields), and whether it is certain."""
     scales = {name: str(usual) for name, numbers in scores.items() if (usual := possible_scale(numbers)) in USUAL}
     groundedness = [name for name in scales if simple_name(name) in by.fields["groundedness"] and scales[name] == "0-1"]
-    quality = [name for name in scores if simple_name(name) in by.fields["quality"] and _is_quality(scores[name])]
+    quality = [
+        name
+        for name in scores
+        if simple_name(name) in by.fields["quality"]
+        and all(float(number).is_integer() and 1 <= number <= 4 for number in scores[name])
+    ]
     mapped = dict.fromkeys(groundedness[:1], "groundedness") | dict.fromkeys(quality[:1], "quality")
     others = {name: scale for name, scale in scales.items() if name not in mapped}
     if quality or not others:
@@ -415,10 +420,6 @@ def _words(name: str) -> frozenset[str]:
     """Return the words of a name without accents."""
     letters = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", name)))
     return frozenset(simple_name(letters).split("_"))
-
-
-def _is_quality(numbers: Sequence[Any]) -> bool:
-    return all(float(number).is_integer() and 1 <= number <= 4 for number in numbers)
 
 
 def _number(value: Any) -> Any:

@@ -171,7 +171,13 @@ class Door:
             # A key that was sent is never ignored.
             keys_needed = key is None and (token is not None or self._keys_needed() or any_key(connection))
         if key is None:
-            _check_unknown(token, is_local=is_local, keys_needed=keys_needed)
+            if keys_needed:
+                raise Refused(401, "no key was sent" if token is None else "the key is not known")
+            if not is_local:
+                raise Refused(
+                    401,
+                    "without a key, only this machine may send: create one with `judgeboard sources keys create NAME`",
+                )
             return Sender()
         register_secret(token)  # only of keys that exist: strangers must not fill the memory
         fault = key.unusable(now)
@@ -200,15 +206,6 @@ class Door:
             self._recorded.clear()
         self._recorded[about] = now
         return {"action": "send", "status": status}
-
-
-def _check_unknown(token: str | None, *, is_local: bool, keys_needed: bool) -> None:
-    if keys_needed:
-        raise Refused(401, "no key was sent" if token is None else "the key is not known")
-    if not is_local:
-        raise Refused(
-            401, "without a key, only this machine may send: create one with `judgeboard sources keys create NAME`"
-        )
 
 
 def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:

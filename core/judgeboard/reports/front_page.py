@@ -107,7 +107,9 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[Part]:
     yield "now", log.now.text
     yield "verdict", paragraph((verdict(result), result.headline))
     yield from _figures(result)
-    weeks = _by_week(log.low)
+    weeks = [
+        (day_words(point.start, year=False), point.estimate) for panel in log.low.panels[:1] for point in panel.points
+    ]
     if len(weeks) > 1:
         yield "h2", "Share of answers with low groundedness, by week"
         yield _chart(weeks, connected=True)
@@ -140,13 +142,6 @@ def _figures(result: AgreementResult) -> Iterator[Table]:
         for name, each in ((name, statistics[name]) for name in known[:2])
     )
     yield Table((Column("Figure"), Column("Value"), Column("n", "count")), tuple(rows))
-
-
-def _by_week(shares: Trend) -> list[tuple[str, Estimate]]:
-    """Return the share of each week, oldest first."""
-    return [
-        (day_words(point.start, year=False), point.estimate) for panel in shares.panels[:1] for point in panel.points
-    ]
 
 
 def _chart(rows: Sequence[tuple[str, Estimate]], *, connected: bool = False) -> Element:

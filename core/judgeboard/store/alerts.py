@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, exists, insert, select, update
+from sqlalchemy import Connection, Select, exists, insert, select, update
 
 from judgeboard.domain import AlertCondition, MessageKind, RuleState
 from judgeboard.errors import BadInput, NotFound
@@ -87,14 +87,13 @@ def insert_alert_rule(connection: Connection, rule: NewAlertRule, by: str, now: 
     return int(rule_id)
 
 
-def _read_rule(row: Row[Any]) -> AlertRule:
-    return record_of(AlertRule, row, level=None if row.level is None else Level(**row.level))
-
-
 def list_alert_rules(connection: Connection) -> list[AlertRule]:
     """Return the alert rules that are not removed, oldest first."""
     query = select(*columns_of(AlertRule, ALERT_RULE)).where(_LISTED).order_by(ALERT_RULE.c.id)
-    return [_read_rule(row) for row in connection.execute(query)]
+    return [
+        record_of(AlertRule, row, level=None if row.level is None else Level(**row.level))
+        for row in connection.execute(query)
+    ]
 
 
 def alert_rule_named(connection: Connection, name: str) -> AlertRule:

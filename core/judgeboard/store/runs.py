@@ -470,7 +470,14 @@ def _read(connection: Connection, query: Select[Any]) -> list[StoredRun]:
             row,
             version_id=row.judge_version_id,
             version_title=None if row.name is None else version_title(row.name, row.number),
-            selection=_from_json(row.filter) if "mode" in row.filter else None,
+            selection=Selection(
+                from_dict(row.filter["where"]),
+                ask_mode(row.filter["mode"]),
+                row.filter.get("limit"),
+                row.filter["up_to"],
+            )
+            if "mode" in row.filter
+            else None,
             question=row.filter,
         )
         for row in connection.execute(query)
@@ -489,10 +496,6 @@ def insert_run(connection: Connection, row: dict[str, Any]) -> StoredRun:
 def _as_json(selection: Selection) -> dict[str, Any]:
     fields = {"where": selection.where.as_dict(), "mode": selection.mode.value, "up_to": selection.up_to}
     return fields if selection.limit is None else fields | {"limit": selection.limit}
-
-
-def _from_json(stored: dict[str, Any]) -> Selection:
-    return Selection(from_dict(stored["where"]), ask_mode(stored["mode"]), stored.get("limit"), stored["up_to"])
 
 
 def _comparable(stored: Mapping[str, Any]) -> str:

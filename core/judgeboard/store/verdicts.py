@@ -369,7 +369,10 @@ def graded_answers(
     in_prompts = _in_prompts(connection, current.version_ids, current.response_ids)
     verdicts = current.at(np.isin(current.response_ids, reviews.response_ids) & ~in_prompts)
     judged = np.isin(reviews.response_ids, verdicts.response_ids)
-    logged = _logged(connection, np.unique(reviews.response_ids[~judged]).tolist())
+    response_ids = np.unique(reviews.response_ids[~judged]).tolist()
+    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of kinds.
+    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
+    logged = np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)
     return reviews.at(judged | among(reviews.response_ids, logged)), verdicts
 
 
@@ -428,12 +431,6 @@ def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: Int
     for version_id, made in made_prompts(connection).items():
         inside |= (version_ids == version_id) & among(response_ids, made.both)
     return inside
-
-
-def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
-    # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of kinds.
-    rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
-    return np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)
 
 
 def count_verdicts(connection: Connection, version_id: int) -> int:

@@ -123,7 +123,10 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
     A span whose parent never came belongs to the only root, or to the root that ran at its start. Without any root, all
     are below a made one.
     """
-    calls = {span.span_id: _call(span, records, maps) for span, records in _with_logs(spans, logs)}
+    calls = {
+        span.span_id: Call(span, mapped(span, dialects.read(span, records), maps) or _NOTHING)
+        for span, records in _with_logs(spans, logs)
+    }
     roots: list[Call] = []
     orphans: list[Call] = []
     for call in calls.values():
@@ -175,10 +178,6 @@ def _may_be_root(call: Call) -> bool:
         return call.span.remote_parent is None and part.operation is Operation.OTHER
     passages = [each.text for inner in call.walk() for each in inner.part.passages or () if each.text]
     return not part.answer.startswith(("{", "[")) and not any(text in part.answer for text in passages)
-
-
-def _call(span: Span, records: Sequence[LogRecord], maps: Sequence[Rule]) -> Call:
-    return Call(span, mapped(span, dialects.read(span, records), maps) or _NOTHING)
 
 
 def _with_logs(spans: Iterable[Span], logs: Iterable[LogRecord]) -> Iterator[tuple[Span, list[LogRecord]]]:

@@ -93,10 +93,8 @@ def open_flags() -> None:
         selecting = select_button("open_flags")
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
-        ids = [line.response_id for line in flags.lines]
-        names = [line.external_id for line in flags.lines]
         all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
-        selecting_rows(rows, Selectable("open_flags", ids, names, flags.total, *all_of, query_of(chosen.where), "open"))
+        selecting_rows(rows, Selectable("open_flags", flags, *all_of, query_of(chosen.where), "open"))
     else:
         show_rows(
             rows,

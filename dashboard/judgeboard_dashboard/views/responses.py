@@ -209,14 +209,9 @@ def _table(
             with st.popover("Columns", icon=":material/view_column:"):
                 st.multiselect("Metadata columns", fields, key=_COLUMNS, placeholder="None", width=300)
     if selecting:
-        ids = [line.response_id for line in answers.lines]
-        external_ids = [line.external_id for line in answers.lines]
         rejudged = None if filters.where.response_ids is not None else "match"
         all_of = (lambda: _all_ids(filters), lambda: _export(filters))
-        selecting_rows(
-            rows,
-            Selectable("responses", ids, external_ids, answers.total, *all_of, filters.query, rejudged),
-        )
+        selecting_rows(rows, Selectable("responses", answers, *all_of, filters.query, rejudged))
         return
     show_rows(
         rows,

@@ -22,6 +22,7 @@ from judgeboard.reviews.bulk import (
 )
 from judgeboard.reviews.decisions import IMPLIED, implying_rules
 from judgeboard.store.issues import list_modes
+from judgeboard.store.listing import LinePage
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
@@ -51,15 +52,13 @@ class BulkWork:
 class Selectable:
     """A list whose rows can be selected.
 
-    ``total`` is the number of its answers. ``all_ids`` returns their ids, ``export`` their table. ``query`` is the
-    filter in the address. ``rejudged`` is the choice on the page Judge answers that selects this list, None
-    without one.
+    ``shown`` is the page of it that is on the screen: its lines have a ``response_id`` and an ``external_id``.
+    ``all_ids`` returns the ids of all its answers, ``export`` their table. ``query`` is the filter in the address.
+    ``rejudged`` is the choice on the page Judge answers that selects this list, None without one.
     """
 
     page: str
-    response_ids: Sequence[int]
-    external_ids: Sequence[str]
-    total: int
+    shown: LinePage[Any]
     all_ids: Callable[[], Sequence[int]]
     export: Callable[[], Table]
     query: Query
@@ -96,21 +95,23 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
         kept = (place, rows, listed)
         _put(_KEPT, kept)
     _, rows, listed = kept
-    shown = hash(tuple(listed.response_ids))  # a selection is a list of positions, so other rows need a new selection
+    ids = tuple(line.response_id for line in listed.shown.lines)
+    shown = hash(ids)  # a selection is a list of positions, so other rows need a new selection
     bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
     _implied_labels()
     event = data_frame(rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun")
-    chosen = [place for place in event.selection.rows if place < len(listed.response_ids)]
+    chosen = [place for place in event.selection.rows if place < len(ids)]
     with bar:
         _actions(rows, listed, chosen, shown)
 
 
 def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int) -> None:
-    page, everything = listed.page, False
-    if listed.total > len(listed.response_ids):
-        most = "" if listed.total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
-        everything = st.checkbox(f"All {listed.total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
-    number = min(listed.total, MOST_ANSWERS) if everything else len(chosen)
+    page, everything, total = listed.page, False, listed.shown.total
+    lines = [listed.shown.lines[place] for place in chosen]
+    if total > len(listed.shown.lines):
+        most = "" if total <= MOST_ANSWERS else f", the first {MOST_ANSWERS:,}"
+        everything = st.checkbox(f"All {total:,} in this filter{most}", key=f"{page}_bulk_all_{shown}")
+    number = min(total, MOST_ANSWERS) if everything else len(lines)
     words = tag("div", tag("b", count(number, "answer")), " selected", cls="jb-say jb-line")
     show(words, width="content")  # the actions are on the left, because the table's toolbar covers the right end
     asked = st.session_state.get(f"{page}_{_ASKED}")
@@ -128,7 +129,7 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
             again = number > ASKED_FROM and not sure
             _put(f"{page}_{_ASKED}", offer.name if again else None)
             if offer.act is not None and not again:
-                ids = listed.all_ids() if everything else [listed.response_ids[place] for place in chosen]
+                ids = listed.all_ids() if everything else [line.response_id for line in lines]
                 _put(_KEPT, None)
                 _put(_WORK, BulkWork(secrets.token_urlsafe(9), tuple(ids), offer.act))
             st.rerun()
@@ -136,11 +137,11 @@ def _actions(rows: Table, listed: Selectable, chosen: Sequence[int], shown: int)
         st.button("Cancel", key=f"{page}_bulk_cancel", on_click=_put, args=(f"{page}_{_ASKED}", None), type="tertiary")
     if not number:
         return
-    ids_of: Query = {"id": [listed.external_ids[place] for place in chosen]}
+    ids_of: Query = {"id": [line.external_id for line in lines]}
     rejudged = listed.rejudged if everything else "match"
     if permitted(Action.REJUDGE_MANY) and rejudged is not None:
         answers = Rows("rejudge", {**(listed.query if everything else ids_of), "rows": rejudged})
-        label = f"Rejudge {count(listed.total if everything else number, 'answer')}"
+        label = f"Rejudge {count(total if everything else number, 'answer')}"
         open_button(label, answers, key=f"{page}_bulk_rejudge", type="tertiary")
     selected = Table(rows.columns, tuple(rows.rows[place] for place in chosen))
     csv_button(listed.export if everything else selected, f"{page}-selected", key=f"{page}_bulk_csv")

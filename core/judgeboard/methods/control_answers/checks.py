@@ -36,7 +36,9 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     This kind of control answer must lower a certain score. If the judge does not give it, another score is compared.
     """
     controls = record.controls.get(kind.name, ControlScores())
-    measure = _measure(controls, kind)
+    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
+    measures = given_by(controls.before)
+    measure = next((name for name in wanted if name in measures and controls.judged(name).any()), None)
     rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
     n = int(rows.sum())
     if measure is None or n < LEAST:
@@ -81,12 +83,6 @@ def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n:
     if record.version.kind == RECORDED:
         why.append(note("import_control_verdicts"))
     return not_measured(kind.check, make_and_judge(record, kind.name), *why, n=n)
-
-
-def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
-    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
-    measures = given_by(controls.before)
-    return next((name for name in wanted if name in measures and controls.judged(name).any()), None)
 
 
 def _change(controls: ControlScores, measure: str) -> Estimate:
