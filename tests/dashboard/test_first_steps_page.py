@@ -26,34 +26,29 @@ def at_first(open_page: OpenPage) -> AppTest:
     return page
 
 
-def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> None:
+@pytest.mark.parametrize(("button", "part"), [("Import a log", "import_form"), ("Connect an assistant", "received")])
+def test_an_empty_database_has_three_first_steps(page_store: Store, open_page, button: str, part: str) -> None:
     page = at_first(open_page)
-    for step in ("Import answers", "Judge them", "Review 20 answers", "See how far the judge agrees with you"):
-        assert step in shown(page)
-    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Settings"]
+    assert [code.value for code in page.code] == ["judgeboard quickstart"]
+    page = page.button(key=f"step_{button}").click().run()
+    assert [title.value for title in page.title] == ["Settings"]
+    assert bool(page.get("file_uploader")) is (part == "import_form")
 
 
 @pytest.mark.parametrize(
     "name",
-    ["agreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge"],
+    ["agreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge", "my_reviews"],
 )
-def test_each_empty_page_has_an_example_and_the_one_next_button(page_store: Store, open_page, name: str) -> None:
+def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, name: str) -> None:
     page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
-    assert 'class="jb-example"' in markup(page)
-    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Settings"]
-
-
-def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_page) -> None:
-    page = open_page("my_reviews", reviewer="")
-    assert 'class="jb-example"' in markup(page)
-    assert page.button(key="next_step").label == "Import a log"
     assert "Enter your name" not in markup(page)
+    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == ["Settings"]
 
 
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     GradedLog(page_store).answers(5)
-    page = at_first(open_page).button(key="first_step").click().run()
+    page = at_first(open_page).button(key="step_Judge answers").click().run()
     assert [title.value for title in page.title] == ["Automation"]
     page.text_input(key="ask_model_New judge: chat model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url_New judge: chat model").set_value(endpoint.url).run()

@@ -205,11 +205,16 @@ class WorkState:
     last_flag_at: datetime | None
 
 
+def any_judged(connection: Connection) -> bool:
+    """Return whether a judge has judged an answer."""
+    return connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None
+
+
 def work_state(connection: Connection, now: datetime) -> WorkState:
     """Return the facts that explain an empty list; this counts every answer."""
     return WorkState(
         responses=count_log(connection),
-        any_judged=connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None,
+        any_judged=any_judged(connection),
         decided_today=sum(each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])),
         last_flag_at=connection.execute(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)).scalar(),
     )

@@ -23,7 +23,7 @@ from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.first_steps import STEPS, before_import, empty_page
+from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
@@ -75,7 +75,7 @@ class ReviewList:
 
 def own_reviews() -> None:
     """Show the person's reviews of answers, or of pairs, and a button to switch between them."""
-    reviewer = None if before_import("my_reviews") else ask_reviewer("Your reviews are stored under your name.")
+    reviewer = None if before_import() else ask_reviewer("Your reviews are stored under your name.")
     if reviewer is None:
         return
     with reading() as connection:
@@ -107,7 +107,7 @@ def own_reviews() -> None:
     with reading() as connection:
         page = read(connection, turned.after, turned.before, PAGE_SIZE)
     if not page.total:
-        empty_page("my_reviews", *reviews.when_empty, among=STEPS)
+        empty_page(*reviews.when_empty)
         return
     sentence(f"{count(page.total, reviews.noun)}, newest first. {reviews.hint}")
     key = f"{reviews.page}_{page.lines[0].review_id}_{page.first}_{page.total}"
@@ -195,7 +195,7 @@ def people() -> None:
         everybody = everybodys_work(connection)
     if not everybody:
         words = "People are listed here with their load, pace and agreement."
-        empty_page("people", "Nobody has reviewed in a queue yet.", words)
+        empty_page("Nobody has reviewed in a queue yet.", words)
         return
     left = sum(work.left for work in everybody)
     people = "1 person" if len(everybody) == 1 else f"{len(everybody)} people"

@@ -28,10 +28,10 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.confirmations import confirm
 from judgeboard_dashboard.widgets.filters import query_of
-from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, empty, heading
+from judgeboard_dashboard.widgets.texts import caption, count, heading
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""
@@ -61,8 +61,7 @@ def plan_queue() -> None:
         )
     except BadInput as error:
         with right:
-            empty(f"No plan: {error}.")
-            next_button()
+            empty_page(f"No plan: {error}.")
         return
     with amount:
         plan = _chosen(plans, target)

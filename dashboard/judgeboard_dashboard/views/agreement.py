@@ -67,7 +67,7 @@ from judgeboard_dashboard.widgets.filters import (
     table_switch,
     version_field,
 )
-from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, plan_button, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, note, sentence
@@ -249,7 +249,7 @@ def _next_step(result: AgreementResult) -> None:
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     result, version = shown.result, shown.version
     if version is None:
-        empty_page("agreement", result.sentence, among=STEPS)
+        empty_page(result.sentence)
         _more_notes(result)
         with reading() as connection:
             judged = judging_version(connection)

@@ -74,7 +74,7 @@ COLUMNS: Columns[ConflictLine] = {
 def conflicts() -> None:
     """Show the conflict in the address. Without it, list the reviewer's own conflicts, and for leads all open ones."""
     follow("conflicts", own=("conflict", "of"))
-    reviewer = None if before_import("conflicts") else ask_reviewer()
+    reviewer = None if before_import() else ask_reviewer()
     if reviewer is None:
         return
     queue = st.query_params.get("of")
@@ -116,7 +116,6 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
     where = f" in “{queue}”" if queue else ""
     if not conflicts.lines:
         empty_page(
-            "conflicts",
             f"No open conflicts{where}.",
             "When reviewers of a queue differ on an item, it appears here. A lead sees all reviews and adjudicates. "
             "An item that you must still review blind is not listed.",

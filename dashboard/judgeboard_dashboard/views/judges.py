@@ -69,7 +69,7 @@ def judges() -> None:
     with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
-            empty_page("judges", *EMPTY)
+            empty_page(*EMPTY)
             return
         with st.container(key="filters_judges", horizontal=True, vertical_alignment="bottom", gap="small"):
             place = st.container(width=260)

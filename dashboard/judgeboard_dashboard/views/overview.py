@@ -39,7 +39,6 @@ from judgeboard.reports.lead_questions import (
 from judgeboard.reports.trends import corrected_table, trend_table
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, from_dict
-from judgeboard.store.first_steps import first_steps
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import Overview, quadrant, sum_of_days
 from judgeboard.store.overview import overview as overview_of
@@ -51,7 +50,7 @@ from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, your_queues
 from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import as_tables, query_of, table_switch
-from judgeboard_dashboard.widgets.first_steps import checklist
+from judgeboard_dashboard.widgets.first_steps import first_steps
 from judgeboard_dashboard.widgets.log_figures import (
     bad_share,
     corrected_shares,
@@ -108,12 +107,9 @@ def overview() -> None:
     reviewer = current_reviewer()
     now = utc_now()
     with reading() as connection:
-        steps = first_steps(connection)
         failed = failures(connection, now)
         version, time = judging_version(connection), review_time(connection)
-    state = _state(reviewer) if steps.judged else None
-    if steps.next is not None:
-        checklist(steps)
+    state = None if first_steps() else _state(reviewer)
     if state is None or state.judge is None:
         _failures(failed)
         return
@@ -126,7 +122,7 @@ def overview() -> None:
     fourth, fifth = stacking_columns("questions_today", 2)
     # What is read at once comes first, and the change last: it takes longest to compute after new rows.
     with fourth:
-        _to_read(state, reviewer, time, starts=steps.next not in {"review", "agree"})
+        _to_read(state, reviewer, time)
     with fifth:
         heading("5. What is getting worse, and what failed to arrive?")
         show_alarms()
@@ -351,11 +347,8 @@ def _shares(
     )
 
 
-def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None, *, starts: bool) -> None:
-    """Show the person's queues and the open flags, with the time that they take.
-
-    If ``starts`` is false, the button that starts the review stands elsewhere.
-    """
+def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None) -> None:
+    """Show the person's queues and the open flags, with the time that they take."""
     heading("4. Which answers should people read today?")
     with reading() as connection:
         counts = open_counts(connection)
@@ -366,7 +359,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
     words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
     sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
-    if left > 0 and starts:
+    if left > 0:
         looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", flagged(None), key="overview_start", **looks)
     if counts:

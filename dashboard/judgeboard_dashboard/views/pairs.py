@@ -81,7 +81,7 @@ def _list() -> None:
     has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
         if not has_queues:  # the pairs of a person's queues are hidden until they have reviewed them
-            empty_page("pairs", PURPOSE, "No pairs yet.", command=COMPARE, others=(IMPORT,))
+            empty_page(PURPOSE, "No pairs yet.", IMPORT, command=COMPARE)
         return
     _figures(pairs, aspect, total)
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):

@@ -114,7 +114,6 @@ def _all() -> None:
         tagged = failure_mode_counts(connection, next(iter(GROUPS)))
     if not measured and not tagged:
         empty_page(
-            PAGE,
             "No issue is open, and no answer has a failure mode. An issue describes a problem of many answers.",
             "Press New issue, or filter answers on Review or Answers, and press Open an issue. "
             "Reviewers tag answers with failure modes.",

@@ -17,7 +17,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
-from judgeboard_dashboard.widgets.first_steps import before_import, next_button
+from judgeboard_dashboard.widgets.first_steps import before_import
 from judgeboard_dashboard.widgets.judge_trial import show_trial
 from judgeboard_dashboard.widgets.long_work import first_seen, left_words
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
@@ -89,8 +89,7 @@ def _outcome(address: RejudgeAddress) -> None:
             else:
                 changes = Rows("verdicts", {"run": str(job.run_id)})
                 open_button("Show changes", changes, key="job_changes", type="primary", icon=":material/difference:")
-                next_button(among=("review", "agree"))
-    elif not before_import(PAGE):
+    elif not before_import():
         empty(
             "No job is running.", "Choose answers and a judge in the form, or use a terminal: `judgeboard judge --help`"
         )

@@ -38,7 +38,7 @@ from judgeboard_dashboard.widgets.filters import (
     without_index,
     write_address,
 )
-from judgeboard_dashboard.widgets.first_steps import NO_ANSWERS, empty_page
+from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
     CELL_FIELDS,
     Drilled,
@@ -138,7 +138,7 @@ def responses() -> None:
     write_address("responses", filters.query)
     if not answers.total:
         if filters.where == RowFilter():
-            empty_page("responses", *NO_ANSWERS)
+            empty_page()
         else:
             empty("No answer matches.")
         return

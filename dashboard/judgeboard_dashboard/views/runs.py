@@ -111,7 +111,7 @@ def runs() -> None:
     lines = _lines(MOST)
     _jobs(lines)
     if not lines:
-        empty_page("runs", "No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
+        empty_page("No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
         return
     key = f"runs_{lines[0].run.id}_{len(lines)}"
     chosen = lines[choose_row(Table.of(lines, RUN_COLUMNS), key=key, most=10)]

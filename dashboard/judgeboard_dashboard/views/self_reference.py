@@ -265,11 +265,6 @@ MEANINGS = (
     "The judge then compares two answers. Condition A: without its own answer. B: always with its own answer. "
     "C: with its own answer if the gate is on."
 )
-EXAMPLE = (
-    "The judge compares two answers | All pairs | Its own answer is sure | Not sure",
-    "without its own answer | 71 % [65, 76] | 80 % [73, 86] | 57 % [47, 66]",
-    "with its own answer | 74 % [69, 79] | 91 % [85, 95] | 49 % [40, 59]",
-)
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
 JUDGE = "judgeboard compare ssr --pairs pairs.jsonl --model NAME"
 OTHERS = (
@@ -284,7 +279,7 @@ def self_reference() -> None:
     with reading() as connection:
         versions = sampling_versions(connection)
     if not versions:
-        empty_page("self_reference", PURPOSE, "No data yet.", command=JUDGE, others=OTHERS, among=(), example=EXAMPLE)
+        empty_page(PURPOSE, "No data yet.", *OTHERS, command=JUDGE)
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = _gate_fields(versions)

@@ -83,11 +83,6 @@ UNMEASURED_COLUMNS: Columns[CaseResult] = {
 }
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
-EXAMPLE = (
-    "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",
-    "2 | assistant 1.4 | 4.31 [4.12, 4.48] | 3 of 40",
-    "1 | assistant 1.3 | 4.05 [3.83, 4.25] | 7 of 40",
-)
 PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
 RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
 FORMAT = "The format of a suite file: `judgeboard suite run --help`"
@@ -108,7 +103,7 @@ def suites() -> None:
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
-        empty_page("suites", PURPOSE, "No suite runs yet.", command=RUN, others=(FORMAT,), example=EXAMPLE)
+        empty_page(PURPOSE, "No suite runs yet.", FORMAT, command=RUN)
         return
     filters = _filters(everything)
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)

@@ -63,7 +63,7 @@ def trends() -> None:
     figures = kept_trend(**asked)
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:
-        empty_page("trends", figures.changes.sentence)
+        empty_page(figures.changes.sentence)
         _left_out(figures.left_out)
         return
     _changes(figures.changes)
@@ -83,7 +83,7 @@ def _corrected(figures: CorrectedTrend) -> None:
     """Show the corrected share of bad answers, of all answers and per query type."""
     shown = [panel for panel in figures.panels if panel.points][: 1 + MOST_PANELS]
     if not shown:
-        empty_page("corrected_trends", figures.missing.text)
+        empty_page(figures.missing.text)
         return
     _changes(figures.changes)
     _left_out(figures.left_out)

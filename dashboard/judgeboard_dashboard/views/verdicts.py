@@ -73,7 +73,7 @@ def _versions() -> None:
         judged = {version.title: version for version in versions_with_verdicts(connection)}
         newest = judging_version(connection)
     if len(judged) < 2:
-        empty_page(PAGE, PURPOSE, command="judgeboard judge --judge NAME")
+        empty_page(PURPOSE, command="judgeboard judge --judge NAME")
         return
     old_place, new_place, _ = stacking_columns("verdicts_versions", [1, 1, 2])
     first = newest or list(judged.values())[-1]

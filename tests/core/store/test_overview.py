@@ -19,18 +19,15 @@ from judgeboard.domain import (
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
-from judgeboard.store import first_steps as steps_module
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import JUDGE_SIDES, USER_SIDES, RowFilter, describe
-from judgeboard.store.first_steps import FirstSteps, first_steps
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import count_log, overview, quadrant, signal_counts, sum_of_days
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
-from queue_case import QueueCase, queue_case
+from queue_case import QueueCase
 from reviewed_log import made_log
-from stored_rows import rows_of
 
 TODAY = date(2026, 3, 9)
 
@@ -157,11 +154,6 @@ def test_the_quadrant_leaves_made_answers_out(case) -> None:
         assert quadrant(count_log(connection), signal_counts(connection)) == {("low", "up"): 1, ("none", "up"): 1}
 
 
-def steps(store: Store) -> FirstSteps:
-    with store.reading() as connection:
-        return first_steps(connection)
-
-
 def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:
     decide(
         case.store,
@@ -172,31 +164,3 @@ def review(case: QueueCase, flag_id: int, grade: Grade | None = None) -> None:
         now=case.now,
         **({} if grade is None else {"grade": grade}),
     )
-
-
-@on_sqlite
-def test_the_steps_are_done_one_after_the_other(store: Store) -> None:
-    assert steps(store) == FirstSteps(imported=False, judged=False, reviewed=0, compared=0)
-    assert steps(store).next == "import"
-    case = queue_case(store)
-    case.add("plain")
-    assert steps(store).next == "judge"
-    case.flagged(*[0.1] * 22)
-    assert steps(store).next == "review"
-    flags = [row["id"] for row in rows_of(store, FLAG)]
-    for flag_id in flags[:4]:
-        review(case, flag_id)
-    assert (steps(store).reviewed, steps(store).compared) == (4, 0)
-    for flag_id in flags[4:20]:
-        review(case, flag_id, Grade(label=Label.GROUNDED) if flag_id in flags[4:10] else None)
-    assert steps(store) == FirstSteps(imported=True, judged=True, reviewed=20, compared=6)
-    assert steps(store).next == "agree"
-
-
-def test_a_database_with_many_reviews_is_not_new(store: Store, monkeypatch) -> None:
-    case = queue_case(store)
-    case.flagged(0.1, 0.2)
-    review(case, rows_of(store, FLAG)[0]["id"])
-    assert steps(store).next == "review"
-    monkeypatch.setattr(steps_module, "_NEW", 0)
-    assert steps(store).next is None

@@ -1,4 +1,4 @@
-"""A page that has nothing yet says first what it is for, shows an example, and has one next step."""
+"""A page that has nothing yet says first what it is for, and has one next step."""
 
 import pytest
 
@@ -25,10 +25,8 @@ STARTED = (
 
 
 @pytest.mark.parametrize("page", STARTED)
-def test_an_empty_database_leads_to_the_import_beside_an_example(open_page: OpenPage, page: str) -> None:
+def test_an_empty_database_leads_to_the_import(open_page: OpenPage, page: str) -> None:
     app = open_page(page)
-    (example,) = texts(app, "jb-example")
-    assert example.startswith("Example")
     assert "Import a log" in labels(app)
     assert not app.code
     assert "judgeboard judge" not in texts(app, "jb-empty")[0]  # nothing is there to judge
@@ -43,7 +41,6 @@ def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(
     app = open_page(page)
     (words,) = texts(app, "jb-empty")
     assert words.startswith(PURPOSES[page])
-    assert texts(app, "jb-example")
     (command,) = app.code
     assert command.value.startswith(COMMANDS[page])
     assert "Import a log" not in labels(app)
