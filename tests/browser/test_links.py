@@ -33,6 +33,13 @@ def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> N
     expect(page).not_to_have_url(re.compile("rule="))
 
 
+def test_an_unknown_address_says_so(page: Page, site) -> None:
+    page.goto("/nonsense")
+    expect(page.get_by_role("dialog")).to_contain_text("not found")
+    page.get_by_role("button", name="Close").click()
+    expect(page).to_have_title(re.compile("Overview"))
+
+
 def test_next_and_previous_stay_in_the_filter(page: Page, site) -> None:
     visit(page, "/item?query_type=odd&rule=low_groundedness")
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")

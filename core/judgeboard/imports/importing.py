@@ -37,7 +37,7 @@ BATCH_ROWS = 1_000
 IDS_FROM_CONTENT = ("responses", "pairs")
 _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_NAMED = 30  # maximum number of columns in a text
-MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
+MOST_KEPT = 20  # maximum number of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
 """Called during the reading and after each batch. It gets the number of rows so far and the share of the file that was
@@ -90,7 +90,6 @@ class ImportSummary:
     rejected_problem: str | None = None
     older_file: Path | None = None
     before: datetime | None = None
-    first_records: list[Any] = field(default_factory=list)
     first_rejected: list[Rejected] = field(default_factory=list)
     first_differing: list[Rejected] = field(default_factory=list)
 
@@ -329,10 +328,9 @@ class _Rows:
             return
         self.records.append(item)
         self.rows.append((reading.line, reading.row))
-        self._keep(self.summary.first_records, item)
 
-    def _keep(self, first: list[Any], item: Any) -> None:
-        """Keep the first rows for the summary: one in any case, and further ones of the first bytes of the file."""
+    def _keep(self, first: list[Rejected], item: Rejected) -> None:
+        """Keep the first rejected rows: one in any case, and further ones of the first bytes of the file."""
         if not first or (self.keeps and len(first) < MOST_KEPT):
             first.append(item)
 

@@ -17,7 +17,6 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.measure import notes
-from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import ImportBatch
@@ -27,7 +26,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, named_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.import_labels import ask_label_set, ask_labels, chosen_labels, label_set_key
+from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_labels
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -36,7 +35,6 @@ from judgeboard_dashboard.widgets.imports import (
     done_lead,
     dry_lead,
     field_words,
-    first_rows,
     import_all,
     mapping_table,
     other_rows,
@@ -53,7 +51,6 @@ _KEPT = "import_mapping"
 _KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
 _KEPT_CONSTANTS = "import_constants"
-_MOST_KEPT = 10  # ids of answers in a sentence
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
     Column("Field", width=120): lambda row: field_words(row.field),
@@ -148,25 +145,18 @@ def _ask_undo(number: int) -> None:
     try:
         with store().reading() as connection:
             plan = plan_undo(connection, number)
-            if plan.kept and st.checkbox("Also withdraw what people reviewed", key=f"import_undo_reviews_{number}"):
-                plan = plan_undo(connection, number, with_reviews=True)
-                with_reviews = True
-            else:
-                with_reviews = False
     except JudgeboardError as error:
         problem(str(error))
         return
     caption(f"This withdraws {plan.words or 'nothing'}. Copies are kept, but nothing shows them any more.")
     if plan.kept:
-        ids = ", ".join(plan.kept[:_MOST_KEPT])
-        more = f" and {len(plan.kept) - _MOST_KEPT:,} more" if plan.kept[_MOST_KEPT:] else ""
-        caption(f"Because people decided on them, these stay: {ids}{more}.")
+        caption(f"People decided on {len(plan.kept):,} others, which stay. `judgeboard import undo --help`")
     reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
     pressed = st.button("Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False)
     actor = (reviewer or named_reviewer()) if pressed else None
     if actor is not None:
         try:
-            undone = undo_import(store(), number, with_reviews=with_reviews, actor=actor)
+            undone = undo_import(store(), number, actor=actor)
             confirm("imports", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.")
         except JudgeboardError as error:
             problem(str(error))
@@ -207,7 +197,6 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
         "mapping": dict(_answers(upload.file_id, kind)),
         "constants": _constants(upload.file_id),
         "values": {"label": labels} if labels else {},
-        "label_set": st.session_state.get(label_set_key(upload.file_id, kind)),
         "dates": st.session_state.get(_dates_key(upload.file_id)),
     }
     return Choice(upload.file_id, request), cast("BinaryIO", upload)
@@ -328,18 +317,8 @@ def _understood(choice: Choice, trial: Imported) -> None:
     # Without a mapping, the columns of an export have their meaning.
     if summary.mapping is not None and summary.names:
         _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
-    ask_label_set(trial)
     ask_labels(choice.file_id, choice.kind, summary.labels)
-    _first_rows(trial)
     _first_rejected(summary.first_rejected, summary.rejected)
-
-
-def _first_rows(trial: Imported) -> None:
-    if not trial.summary.first_records:
-        return
-    heading(f"First {count(len(trial.summary.first_records), 'row')}, as stored by the import")
-    rows = first_rows(trial.summary.first_records)
-    table(rows, key=f"import_rows_{trial.choice.file_id}_{trial.choice.kind}", name="first_rows", most=7)
 
 
 def _first_rejected(rejected: list[Rejected], total: int) -> None:
@@ -390,10 +369,6 @@ def _done_card(done: Imported) -> None:
     summary = done.summary
     latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
     label, rows, hint = NEXT.get(latest, (None, None, ""))
-    if done.choice.request["label_set"] is not None:
-        with reading() as connection:
-            schema = schema_named(connection, done.choice.request["label_set"]).title
-        label, rows = "Show label schema", Rows("schemas", {"version": schema})
     with st.container(border=True, key="import_card"):
         leads = " ".join(done_lead(each.summary) for each in (done, *done.others))
         show(tag("div", tag("b", leads), f" {hint}", cls="jb-say"))

@@ -1,4 +1,4 @@
-"""Boxes on the page Import: the label set of a file, and what its words for labels mean."""
+"""Boxes of an import: what the words of a file for labels mean."""
 
 from collections.abc import Sequence
 
@@ -6,40 +6,11 @@ import streamlit as st
 
 from judgeboard.domain import Label
 from judgeboard.imports.labels import RATINGS, LabelWord
-from judgeboard.imports.reading import LABELLED
-from judgeboard.store.label_schemas import list_label_sets
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.session import reading
-from judgeboard_dashboard.widgets.imports import Imported
 from judgeboard_dashboard.widgets.texts import capital
 
 _KEPT_LABELS = "import_labels"
 _MOST_WORDS = 12  # words for labels that can be mapped on the page
-
-
-def ask_label_set(trial: Imported) -> None:
-    """Ask whether labels are good or bad, or the options of a stored label set."""
-    has_labels = any(use.ours == "label" and use.theirs is not None for use in trial.summary.columns)
-    if trial.summary.kind not in LABELLED or not has_labels:
-        return
-    with reading() as connection:
-        label_sets = list_label_sets(connection)
-    if label_sets:
-        st.selectbox(
-            "Label set",
-            list(label_sets),
-            index=None,
-            placeholder="none: labels are good or bad",
-            key=label_set_key(trial.choice.file_id, trial.choice.kind),
-            width=320,
-            help="Label schema whose options are the labels of this file. New labels become options of its next "
-            "version. To make a label set, use a terminal: `judgeboard import FILE --label-set NAME`",
-        )
-
-
-def label_set_key(file_id: str, kind: str | None) -> str:
-    """Return the key of the box for the label set."""
-    return f"import_label_set_{file_id}_{kind}"
 
 
 def ask_labels(file_id: str, kind: str | None, words: Sequence[LabelWord]) -> None:

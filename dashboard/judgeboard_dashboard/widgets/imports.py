@@ -1,12 +1,11 @@
 """The trial (dry run) of an uploaded file in sentences and tables, for the Import page."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Unpack
 
-from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
-from judgeboard.formats.output import Column, Columns, Format, Table
+from judgeboard.domain import Rejected
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, OnProgress, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
@@ -16,7 +15,7 @@ from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
-from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, count
 
 MAX_REJECTED = 10_000_000  # bytes of rejected rows that can be downloaded
 WORDS = {
@@ -46,35 +45,6 @@ MISSED = {
     "context": "groundedness is not available",
 }
 _LONGEST = 160  # characters of a cell
-_TITLES = {
-    "external_id": "Id",
-    "response_id": "Id",
-    "pair_id": "Id",
-    "annotator": "Reviewer",
-    "query_type": "Type",
-    "asked_at": "Asked",
-    "feedback": "User",
-    "aspects": "Prefers",
-    "preferences": "Verdict",
-    "tries": "Samples",
-    "name": "Judge",
-    "version": "Judge version",
-    "verdicts_ab": "A first",
-    "verdicts_ba": "B first",
-}
-_WIDTHS = {
-    "Id": 110,
-    "Question": 210,
-    "Answer": 250,
-    "Answer A": 170,
-    "Answer B": 170,
-    "Rubric": 150,
-    "Passages": 75,
-    "Type": 80,
-    "Asked": 105,
-    "User": 95,
-    "Groundedness": 105,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +66,7 @@ class Choice:
     @property
     def plain(self) -> "Choice":
         """The same file, read without what a person chose for its columns and labels."""
-        return self.changed(mapping={}, constants={}, values={}, label_set=None)
+        return self.changed(mapping={}, constants={}, values={})
 
 
 @dataclass(slots=True)
@@ -280,77 +250,3 @@ def mapping_table(mapping: FileMapping) -> Table:
         Column("Second value", width=280): lambda each: each.values[1] if len(each.values) > 1 else None,
     }
     return Table.of([*fields, *left_over], shown_columns)
-
-
-def first_rows(records: Sequence[Any]) -> Table:
-    """Return the first records as they will be stored; records of another type than the first are skipped."""
-    rows = [record_values(record) for record in records if type(record) is type(records[0])]
-    names = [name for name in rows[0] if any(row.get(name) not in _NOTHING for row in rows)]
-    names = sorted((name for name in names if name not in _NOT_SHOWN), key=("status", "raw").__contains__)
-    cells = {name: [_cell(name, row.get(name)) for row in rows] for name in names}
-    titles = {name: _TITLES.get(name, capital(field_words(name) or name)) for name in cells}
-    columns = (Column(title, _format(cells[name]), width=_WIDTHS.get(title)) for name, title in titles.items())
-    return Table(tuple(columns), tuple(zip(*cells.values(), strict=True)))
-
-
-def record_values(record: Any) -> dict[str, Any]:
-    """Return the values of a record by field. Fields of records inside it are included."""
-    values: dict[str, Any] = {}
-    for each in fields(record):
-        value = getattr(record, each.name)
-        inner = {each.name: value}
-        if is_dataclass(value):
-            inner = record_values(value)
-        elif isinstance(value, Mapping) and each.name == "verdicts" and value.keys() <= set(Shown):
-            inner = {f"{each.name}_{shown}": value.get(shown) for shown in Shown}
-        values = {**values, **{name: part for name, part in inner.items() if name not in values}}
-    return values
-
-
-def _format(values: Sequence[object]) -> Format:
-    kinds = {type(value) for value in values if value is not None}
-    return "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "text"
-
-
-_NOTHING: tuple[object, ...] = (None, (), [], {})
-_NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "comparisons", "ask", "in_suite", "label_implied"})
-_CELLS: Mapping[str, Callable[[Any], object]] = {
-    "passages": len,
-    "people": len,
-    "feedback": lambda value: value[0].words if value else None,
-    "shown": {Shown.AB: "A first", Shown.BA: "B first"}.get,
-    "tries": lambda tries: ", ".join(attempt.answer or "–" for attempt in tries),
-    "claims": lambda claims: ", ".join(str(shown(claim.text)) for claim in claims),
-}
-
-
-def _cell(name: str, value: Any) -> object:
-    """Return a value of a record as the preview shows it."""
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    if name in _CELLS:
-        return _CELLS[name](value)
-    if isinstance(value, datetime):
-        return when(value)
-    if isinstance(value, Mapping):
-        return ", ".join(_aspect_words(aspect, each) for aspect, each in value.items()) or None
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_item_words, value)) or None
-    return shown(value)
-
-
-def _item_words(item: Any) -> str:
-    if isinstance(item, DimensionScore):
-        return f"{item.dimension} {_item_words(item.value)}"
-    return "–" if item is None else f"{item:g}" if isinstance(item, float) else str(shown(item))
-
-
-def _aspect_words(aspect: str, value: Any) -> str:
-    """Return a preference, grade or score: "A", or by aspect "depth A", "depth +1"."""
-    if isinstance(value, AspectPreference):
-        value = value.preference if value.value is None else value.value
-    if isinstance(value, Preference):
-        words = "tie" if value is Preference.TIE else value.upper()
-    else:
-        words = f"{value:+g}" if isinstance(value, int | float) else str(shown(value))
-    return words if aspect == OVERALL else f"{aspect} {words}"

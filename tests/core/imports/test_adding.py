@@ -13,7 +13,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_log
-from judgeboard_dashboard.widgets.imports import columns_table, first_rows
+from judgeboard_dashboard.widgets.imports import columns_table
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -123,9 +123,7 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     log = tmp_path / "traces.jsonl"
     write_whole(log, lambda file: file.write(b'{"trace": "t1", "q": "which wall?", "said": "left"}\n'))
     start = import_file(sqlite_store, log, kind="traces", dry_run=True)
-    rows, columns = first_rows(start.first_records), columns_table("traces", start.columns)
-    assert [column.title for column in rows.columns] == ["Source", "Id", "Question", "Answer", "Type"]
-    assert rows.rows == (("default", "t1", "which wall?", "left", "unspecified"),)
+    columns = columns_table("traces", start.columns)
     in_file = [column.title for column in columns.columns].index("In your file")
     assert [row[in_file] for row in columns.rows] == ["trace", "q", "said"]
     assert f"traces {TITLE}" in " ".join(kind_lines().split())

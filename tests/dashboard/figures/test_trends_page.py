@@ -131,13 +131,6 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(open_page: OpenPage, s
     assert charts(app) == []
 
 
-def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
-    app = open_page("trends")
-    [words] = texts(app, "jb-empty")
-    assert "judgeboard import FILE" in words
-    assert "judgeboard judge" not in words
-
-
 def test_a_metadata_field_splits_the_panels(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     version = log.version()
