@@ -80,7 +80,7 @@ def test_a_job_shows_its_progress_on_a_page_that_stays_free_and_is_cancelled_fro
     expect(panel).to_contain_text(re.compile(r"2 of \d+"))
     expect(panel).to_contain_text("requested by Mara")
     visit(page, "/runs")
-    expect(page.locator(".jb-note")).to_contain_text("A job is running", timeout=60_000)
+    expect(page.locator(".jb-note")).to_contain_text("Job of Mara", timeout=60_000)
     page.get_by_role("button", name="Open job").click()
     expect(panel.locator(".jb-tally")).to_contain_text("2 ok")
     until(lambda: len(endpoint.server.requests) > 2, "calls in flight")

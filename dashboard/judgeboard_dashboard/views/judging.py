@@ -83,8 +83,7 @@ def judging() -> None:
 def _buttons(rule: RuleProgress) -> None:
     if rule.failed_today:
         caption(f"{rule.name}: {count(rule.failed_today, 'call')} without a verdict today.")
-    if rule.state == NO_WORKER:
-        caption("No process judges now. Start `judgeboard serve` or `judgeboard worker`.")
+    caption(_NEXT_STEPS.get(rule.state))
     if rule.earlier:
         before = ", ".join(f"{each.title} until {when(each.until)}" for each in rule.earlier)
         caption(f"Judges of this rule before {rule.judge}: {before}. Their judgments are kept.")

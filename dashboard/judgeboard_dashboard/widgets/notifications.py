@@ -11,13 +11,12 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, numbered, open_rows, problem, reading, store
+from judgeboard_dashboard.session import current_reviewer, named_reviewer, numbered, open_rows, reading, saving, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.texts import caption, note, when
 
 LISTED = 20
 _GOAL = "notification_goal"
-_REFUSED = "alarm_refused"
 
 
 def notification_bell() -> None:
@@ -99,54 +98,33 @@ def _read(person: Reviewer, until: int) -> None:
 
 
 def show_alarms() -> None:
-    """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge it here.
-
-    A lead without a name is asked for it under the alarms.
-    """
+    """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge it here."""
     with reading() as connection:
         alarms = open_alarms(connection)
-    if not alarms:
-        return
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
-    place = st.container()
-    person = ask_reviewer("Your name is stored with the acknowledgement of an alarm.") if may_acknowledge else None
-    refused: str | None = st.session_state.pop(_REFUSED, None)
-    if refused is not None:
-        with place:
-            problem(refused)
     for alarm in alarms:
-        with place.container(
+        with st.container(
             key=f"alarm_{alarm.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
         ):
             note(alarm_sentence(alarm), lead=f"Alarm {alarm.id}.")
-            if person is not None:
-                key = f"alarm_{alarm.id}_note"
+            if may_acknowledge:
                 with st.popover("Acknowledge", icon=":material/check:", key=f"alarm_{alarm.id}_form"):
-                    st.text_area(
-                        "Note",
-                        key=key,
-                        max_chars=LONGEST_NOTE,
-                        height=80,
-                        help="Cause of the change, or what was done. The detectors of this figure then start anew on "
-                        f"{day_words(alarm.from_day, year=True)}.",
-                    )
-                    st.button(
-                        "Acknowledge alarm",
-                        key=f"alarm_{alarm.id}_save",
-                        type="primary",
-                        on_click=_acknowledge,
-                        args=(alarm, key),
-                        wrap=False,
-                    )
-    if not may_acknowledge:
+                    _acknowledgement(alarm)
+    if alarms and not may_acknowledge:
         caption("A lead acknowledges an alarm. Its detectors then start anew.")
 
 
-def _acknowledge(alarm: Alarm, key: str) -> None:
-    try:
-        person = current_reviewer()  # now: the person may have signed out in another tab
-        if person is None:
-            return
-        acknowledge(store(), alarm.id, st.session_state[key], by=person)
-    except JudgeboardError as error:
-        st.session_state[_REFUSED] = f"Not acknowledged: {error}"
+def _acknowledgement(alarm: Alarm) -> None:
+    text = st.text_area(
+        "Note",
+        key=f"alarm_{alarm.id}_note",
+        max_chars=LONGEST_NOTE,
+        height=80,
+        help="Cause of the change, or what was done. The detectors of this figure then start anew on "
+        f"{day_words(alarm.from_day, year=True)}.",
+    )
+    pressed = st.button("Acknowledge alarm", key=f"alarm_{alarm.id}_save", type="primary", wrap=False)
+    person = named_reviewer() if pressed else None
+    if person is not None:
+        with saving("Not acknowledged"):
+            acknowledge(store(), alarm.id, text, by=person)
