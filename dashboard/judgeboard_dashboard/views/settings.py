@@ -1,4 +1,4 @@
-"""The view Rules of the page Settings: the flag rules, and the database."""
+"""The view Flag rules of the page Settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,21 +11,19 @@ from judgeboard.domain import Action
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.settings.model import THRESHOLDS, Settings, bounds, naming
 from judgeboard.store.judge_versions import list_versions, retired_versions
-from judgeboard.store.overview import count_log, count_open_flags
+from judgeboard.store.overview import count_log
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import PRIMARY_JUDGE, SETTING_KEYS, SettingLine, setting_origins
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import demand, permitted
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
     page,
     problem,
     reading,
     stacking_columns,
-    store,
 )
-from judgeboard_dashboard.widgets.administration import database
 from judgeboard_dashboard.widgets.flag_rules import apply_rules, field_key, store_settings
 from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.texts import capital, count, heading, rule_words, when
@@ -36,13 +34,13 @@ NUMBERS = [key for key in THRESHOLDS if ABOUT[key].annotation is float]
 
 
 def rules() -> None:
-    """Show the flag rules at the left, the button that applies them and the database at the right."""
+    """Show the flag rules at the left, and the button that applies them at the right."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         lines = setting_origins(connection)
         listed, retired = list_versions(connection), retired_versions(connection)
         query_types = logged_values(connection, "query_type")
-        answers, open_flags = count_log(connection), count_open_flags(connection)
+        answers = count_log(connection)
     left, right = stacking_columns("settings", [1, 1])
     with left:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
@@ -51,8 +49,6 @@ def rules() -> None:
         with st.container(key="settings_other_rules", horizontal=True, gap="small"):
             for label, view in (("Judging rules", "judging"), ("Alert rules", "alerts")):
                 open_button(label, Rows(view, {}), key=f"settings_{view}", type="tertiary")
-        if permitted(Action.MANAGE_PEOPLE):  # the environment contains addresses of machines
-            database(store(), answers, open_flags)
 
 
 def refused(key: str, value: float | None) -> str | None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from difflib import unified_diff
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -11,7 +10,6 @@ import streamlit as st
 from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, role_words
 from judgeboard.people.roster import (
     PersonLine,
@@ -22,13 +20,9 @@ from judgeboard.people.roster import (
     restore_version,
     retire_version,
 )
-from judgeboard.settings.model import shown_settings
-from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
-from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.settings import SETTING_KEYS, settings_in_force
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
@@ -38,7 +32,7 @@ from judgeboard_dashboard.widgets.tables import (
     choose_row,
     table,
 )
-from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading, when
 
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
@@ -246,29 +240,6 @@ def show_prompt_difference(old: str | None, new: str | None) -> None:
         st.code("\n".join(lines[2:]), language="diff", wrap_lines=True)
     else:
         caption("Both prompts are equal." if old or new else "Neither has a prompt.")
-
-
-def database(store: Store, answers: int, open_flags: int) -> None:
-    """Show which database is in use, and the environment variables."""
-    heading("Database in use")
-    engine = "SQLite" if store.is_sqlite else "PostgreSQL"
-    show(tag("div", tag("span", store.shown_url, cls="jb-code"), cls="jb-address"))
-    facts = [engine, f"schema {HEAD}", count(answers, "answer"), count(open_flags, "open flag")]
-    file = Path(str(store.engine.url.database))
-    if store.is_sqlite and file.exists():
-        facts.append(f"{file.stat().st_size / 1_000_000:,.1f} MB")
-    caption(" · ".join(facts))
-    heading("Environment and project file")
-    with reading() as connection:
-        settings = shown_settings(settings_in_force(connection), PROVIDERS)
-    # The server sets the variable of the database even if --db was given.
-    rows = [each for each in settings if each.name not in (*SETTING_KEYS, "db")]
-    table(
-        Table(tuple(map(Column, ("Setting", "Value", "Origin"))), tuple(rows)),
-        key="environment",
-        most=6,
-        placeholder="not set",
-    )
 
 
 MOST_EVENTS = 1_000

@@ -140,22 +140,6 @@ def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) 
     assert in_force(sqlite_store, "low_groundedness_by_type") == (("odd=0.3",), "stored", "Mara")
 
 
-def test_secrets_of_the_environment_are_masked(page_rows, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case-1234")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hidden@proxy/v1")
-    page = open_page("settings")
-    shown = next(table.value for table in page.dataframe if "Origin" in table.value).to_string()
-    assert "sk-secret" not in shown
-    assert "hidden" not in shown
-    assert "http://user:***@proxy/v1" in shown
-
-
-def test_the_database_given_to_the_server_is_not_called_a_variable_that_is_set(page_rows, open_page) -> None:
-    values = next(table.value for table in open_page("settings").dataframe if "Origin" in table.value)
-    assert "db" not in set(values["Setting"])
-    assert not values["Origin"].str.contains("JUDGEBOARD_DB").any()
-
-
 def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Store) -> None:
     evil = "Judge it.\n<script>x</script>\nReply."
     with sqlite_store.writing() as connection:
