@@ -133,7 +133,7 @@ def stored_alarms(answers: Answers, share: float) -> list[int]:
                 import_file(store, folder / f"{kind}.jsonl", kind=kind)
             judgeboard.raise_flags(store)
             with store.reading() as connection:
-                monitor = corrected_trend(connection).panels[0].monitor("bad_share")
+                monitor = corrected_trend(connection).panels[0].monitor()
         finally:
             store.close()
     return [] if monitor is None else sorted((change.seen_day - FIRST_DAY) // 7 for change in monitor.changes)

@@ -273,9 +273,9 @@ class CorrectedPanel:
     acknowledged: Mapping[str, Alarm]
     hidden: str | None = None
 
-    def monitor(self, watched: Watched) -> Monitor | None:
-        """Return the monitor of a figure; None if it has read no period."""
-        return next((monitor for monitor in self.monitors if monitor.watched == watched), None)
+    def monitor(self) -> Monitor | None:
+        """Return the monitor of the share of bad answers; None if it has read no period."""
+        return next((monitor for monitor in self.monitors if monitor.watched == "bad_share"), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ class CorrectedTrend:
         span = counted((max(starts) - min(starts)) // PERIOD_DAYS[self.period] + 1, self.period)
         findings = []
         for panel in self.panels:
-            monitor = panel.monitor("bad_share")
+            monitor = panel.monitor()
             changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
             findings.append(Finding(panel.query_type, changes, seen, panel.acknowledged.get("bad_share")))
         result = changes_of(findings, BAD_SHARE, span, about)

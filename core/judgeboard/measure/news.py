@@ -33,7 +33,7 @@ def news(connection: Connection, trend: CorrectedTrend) -> Result | None:
     changes = [
         (change, panel)
         for panel in trend.panels
-        if (monitor := panel.monitor("bad_share")) is not None
+        if (monitor := panel.monitor()) is not None
         for change in monitor.changes
     ]
     if not changes:

@@ -51,9 +51,9 @@ def make_generator(
     return Generator(endpoint, max_output, {} if temperature is None else {"temperature": temperature})
 
 
-def function_endpoint(function: Chat, name: str | None = None) -> ModelEndpoint:
+def function_endpoint(function: Chat) -> ModelEndpoint:
     """Return the endpoint that calls a function of the user."""
-    return ModelEndpoint(CallableChat(function), name or str(getattr(function, "__name__", "callable")))
+    return ModelEndpoint(CallableChat(function), str(getattr(function, "__name__", "callable")))
 
 
 def judge_for_call(store: Store | None, kind: str, options: JudgeKeywords) -> Judge:

@@ -119,7 +119,7 @@ def _filters() -> Filters:
         graders = graders_by_name(connection)
         metadata = [f"{METADATA}{each.field}" for each in metadata_fields(connection)]
     judge_field = st.container(width=190)
-    grade = grade_field("label")
+    grade = grade_field()
     of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items() if of != "judges"}, key="compare", width=175)
     reviewer_id, human, query = _people_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))

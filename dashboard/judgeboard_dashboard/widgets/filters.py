@@ -466,9 +466,9 @@ def choose(
     return values.get(chosen or "", next(iter(values.values())))
 
 
-def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | None = None) -> Name:
-    """Show a few choices side by side, bound to the address; return the chosen one (default: ``first``)."""
-    default = next(iter(names)) if first is None else first
+def switch(label: str, names: Mapping[Name, str], *, key: str) -> Name:
+    """Show a few choices side by side, bound to the address; return the chosen one (default: the first)."""
+    default = next(iter(names))
     chosen = st.segmented_control(
         label,
         list(names),
@@ -491,9 +491,9 @@ def as_tables() -> bool:
     return bool(st.session_state.get("tables"))
 
 
-def grade_field(first: GradeName) -> GradeName:
-    """Show the field for the grade; ``first`` is the default."""
-    return switch("Grade", {grade: grade.capitalize() for grade in GRADES}, key="grade", first=first)
+def grade_field() -> GradeName:
+    """Show the field for the grade."""
+    return switch("Grade", {grade: grade.capitalize() for grade in GRADES}, key="grade")
 
 
 def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:

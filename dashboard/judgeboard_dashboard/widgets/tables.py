@@ -1,6 +1,6 @@
 """Tables with CSV export, figures shown as a chart or as its table, and long lists divided into pages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 import streamlit as st
 from streamlit.elements.arrow import DataframeStateInput, SelectionMode
 
-from judgeboard.domain import LISTED, LOG_FIELDS, Estimate
+from judgeboard.domain import LISTED, LOG_FIELDS
 from judgeboard.formats.output import Column, Columns, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
@@ -261,15 +261,6 @@ def csv_button(rows: Table | Callable[[], Table], name: str, *, key: str) -> Non
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-    )
-
-
-def file_of(names: Sequence[str], rows: Iterable[tuple[tuple[Any, ...], Estimate]]) -> Table:
-    """Return estimates as plain numbers for a file; ``names`` are the columns that name a row."""
-    numbers = (*(Column(name, "number") for name in ("Value", "Low", "High")), Column("Answers", "count"))
-    return Table(
-        (*map(Column, names), *numbers, Column("Why not")),
-        tuple((*name, each.value, each.low, each.high, each.n, each.reason) for name, each in rows),
     )
 
 

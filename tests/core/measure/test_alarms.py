@@ -498,8 +498,8 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
     (alarm,) = watch(store, by="cli:mara", now=LATER).alarms
     acknowledge(store, alarm.id, "New retriever", by="cli:mara", now=LATER)
     with store.reading() as connection:
-        acknowledged = corrected_trend(connection, now=LATER).panels[0].monitor("bad_share")
-        alone = corrected_trend(connection, since=alarm.from_day, now=LATER).panels[0].monitor("bad_share")
+        acknowledged = corrected_trend(connection, now=LATER).panels[0].monitor()
+        alone = corrected_trend(connection, since=alarm.from_day, now=LATER).panels[0].monitor()
     assert acknowledged == alone
 
 

@@ -224,7 +224,7 @@ def main_rows(items: Items, needed: int) -> Iterator[Row]:
     """
     everywhere, conditions = np.ones(items.n, dtype=np.bool_), items.conditions(needed)
     for name, rows in (*items.parts(needed).items(), (ALL, everywhere)):
-        yield count_row("n", name, int(rows.sum()))
+        yield count_row(name, int(rows.sum()))
         if name is not ALL:
             yield Row.of("share", name, share_of(items, rows, (items.right != UNKNOWN) if "," in name else everywhere))
         yield from (Row.of(condition, name, accuracy(items, each, rows)) for condition, each in conditions.items())
@@ -239,9 +239,9 @@ def main_rows(items: Items, needed: int) -> Iterator[Row]:
         yield Row.of("sample_best", ALL, share_of(items, items.samples_right > 0, known))
 
 
-def count_row(figure: str, slice_: str | None, n: int) -> Row:
+def count_row(slice_: str | None, n: int) -> Row:
     """Return a number of items as a row."""
-    return Row(figure, slice_, n, n=n)
+    return Row("n", slice_, n, n=n)
 
 
 def gate_rows(items: Items, needed: int, slice_: str | None, rows: BoolArray) -> Iterator[Row]:
@@ -281,7 +281,7 @@ def levels_part(items: Items) -> Result:
         level = (items.agree == agree) & (items.right != UNKNOWN)
         if level.any():
             name = gate_words(agree, items.k)
-            rows += [count_row("n", name, int(level.sum())), Row.of("own_right", name, right_share(items, level))]
+            rows += [count_row(name, int(level.sum())), Row.of("own_right", name, right_share(items, level))]
     return _part("right_by_level", "agree", rows)
 
 
@@ -306,7 +306,7 @@ def categories_part(items: Items, needed: int) -> Result:
     """Return the figures of each category, at the common threshold."""
     figures, conditions = [], items.conditions(needed)
     for category, rows in by_category(items).items():
-        figures += [count_row("n", category, int(rows.sum())), *gate_rows(items, needed, category, rows)]
+        figures += [count_row(category, int(rows.sum())), *gate_rows(items, needed, category, rows)]
         figures += (Row.of(name, category, accuracy(items, each, rows)) for name, each in conditions.items())
     return _part("by_category", "category", figures)
 
