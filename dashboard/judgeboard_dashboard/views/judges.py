@@ -19,7 +19,6 @@ from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import may_open
 from judgeboard_dashboard.session import (
     page,
     reading,
@@ -29,7 +28,7 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
+from judgeboard_dashboard.widgets.navigation import Rows, follow, item, responses
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
     caption,
@@ -48,12 +47,6 @@ GROUPS = {
     "Does not apply": None,
     "Not measured": State.NOT_MEASURED,
 }
-RELATED = {
-    "rejudge": ("Judge answers", ":material/gavel:"),
-    "judging": ("Judging rules for new answers", ":material/autorenew:"),
-    "thresholds": ("Thresholds", ":material/tune:"),
-    "agreement": ("Agreement with people", ":material/handshake:"),
-}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
     Column("Check", width=140): lambda line: check_title(line[0]),
@@ -65,7 +58,6 @@ COLUMNS: Columns[tuple[Check, AnswerStart]] = {
 def judges() -> None:
     """Show the checks of a judge version, its scores, and example answers of its faults."""
     follow("judges", own=FIELDS)
-    _related_pages()
     with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
@@ -92,14 +84,6 @@ def judges() -> None:
     for section in sections:
         if section.below:
             load_object(section.show)(version)
-
-
-def _related_pages() -> None:
-    """Show the links to what people look for here: pages about the work of judges that stand under other titles."""
-    with st.container(key="judges_related", horizontal=True, gap="small"):
-        for view, (label, icon) in RELATED.items():
-            if may_open(view):
-                open_button(label, Rows(view, {}), key=f"judges_open_{view}", type="tertiary", icon=icon)
 
 
 @st.cache_resource(show_spinner=False)

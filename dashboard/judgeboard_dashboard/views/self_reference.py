@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import altair as alt
 import numpy as np
 import streamlit as st
 
@@ -16,26 +15,22 @@ from judgeboard.measure.result import ALL, Result
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import SelfReferenceResult, load_items, result_of, samples_used
-from judgeboard.methods.self_reference.scores import CONDITIONS, GATE_OFF, GATE_ON, RIGHT, WRONG, Items, gate_words
-from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.methods.self_reference.scores import CONDITIONS, RIGHT, WRONG, Items, gate_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
-from judgeboard.text import counted, shortened
+from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.review.texts import comparison_words
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
-from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, intervals, layered
-from judgeboard_dashboard.widgets.charts.intervals import Level, ends, share_levels_chart
-from judgeboard_dashboard.widgets.filters import as_tables, choose, table_switch, version_field
+from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
-from judgeboard_dashboard.widgets.tables import choose_row, figure, one_line, table
-from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, instead, sentence
+from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
+from judgeboard_dashboard.widgets.texts import capital, caption, empty, heading, sentence
 
 PAGE = "self_reference"
-FIELDS = ("version", "samples", "gate", "listed", "category", "tables")
+FIELDS = ("version", "samples", "gate", "listed", "category")
 
 EVERY = "All"
 
@@ -55,7 +50,7 @@ class Choices(NamedTuple):
         query = {"version": chosen.version.title, "samples": str(chosen.k), "gate": gate_words(chosen.needed, chosen.k)}
         query |= {} if chosen.listed == EVERY else {"listed": chosen.listed}
         query |= {} if chosen.category is None else {"category": chosen.category}
-        return Rows(PAGE, query | ({"tables": "true"} if as_tables() else {}))
+        return Rows(PAGE, query)
 
     def at_gates(self, part: Result) -> list[Rows]:
         """Return the address for each gate that is a slice of a result."""
@@ -146,115 +141,16 @@ def _verdict(verdict: LatestComparison) -> Html:
 
 
 def figures(result: SelfReferenceResult, chosen: Choices) -> None:
-    """Show three charts in a row (at 800 px in two rows), or three tables."""
+    """Show the share by condition, the accuracy of its own answer by level, and the accuracy at each gate."""
     conditions, levels, gates, *_ = result.parts
-    with st.container(key="stack_self_reference" if as_tables() else "wrap_self_reference"):
-        first, second, third = st.columns([1.2, 1, 1], gap="medium")
-    with first:
+    if conditions.rows:
         heading("With and without its own answer")
-        marks = [(name, part) for name in CONDITIONS for part in (ALL, *PARTS[1:]) if result.has(name, part)]
-        if marks:
-            figure(
-                lambda: conditions_chart(result, marks),
-                intervals.HEIGHT,
-                _fixed(conditions.table()),
-                [None if as_tables() else chosen.rows(listed=part or EVERY) for _, part in marks],
-                key="conditions",
-                says="Share of pairs on which the judge prefers the better answer, by condition, with 95 % interval",
-            )
-        else:
-            instead("The judge was not asked.")
-    with second:
-        heading(levels.sentence)
-        if levels.rows:
-            figure(
-                lambda: share_levels_chart(
-                    _levels(levels, "own_right", chosen, from_gate=True), "Samples that agree", "Own answer right"
-                ),
-                intervals.HEIGHT,
-                _fixed(levels.table()),
-                chosen.at_gates(levels),
-                key="calibration_self_reference",
-                says="Share of questions on which the judge's own answer is right, by the number of samples that agree",
-                drawn=("Shaded: the gate is on. Numbers: questions per level.",),
-            )
-        else:
-            instead("The correct answer of these questions is not known.")
-    with third:
-        heading(gates.sentence)
-        if gates.has("selective", gate_words(chosen.needed, chosen.k)):
-            figure(
-                lambda: share_levels_chart(
-                    _levels(gates, "selective", chosen), "Gate threshold", "Accuracy of C", whole=False
-                ),
-                intervals.HEIGHT,
-                _fixed(gates.table()),
-                chosen.at_gates(gates),
-                key="sweep",
-                says="Accuracy of condition C at every gate, with 95 % interval",
-                under=("Click a threshold to use it on this page.",),
-            )
-        else:
-            instead("Other gates need comparisons with and without its own answer.")
-
-
-def _levels(part: Result, name: str, chosen: Choices, *, from_gate: bool = False) -> list[Level]:
-    """Return a level for each gate; that of the page is marked, ``from_gate`` also all above it."""
-    levels = []
-    for gate in part.slices:
-        agree, share = int(gate.split(" ")[0]), part.figure(name, gate)
-        is_marked = agree >= chosen.needed if from_gate else agree == chosen.needed
-        text = f"{share.n:,}" if from_gate else "" if share.value is None else percent(share.value)
-        tip = f"{gate}: {percent_words(share)} on {share.n:,}"
-        levels.append(Level(gate, share, text, tip, grounded=is_marked, chosen=is_marked or from_gate))
-    return levels
-
-
-PARTS = ("all pairs", GATE_ON, GATE_OFF)
-
-
-def conditions_chart(result: Result, marks: Sequence[tuple[str, str | None]]) -> Any:
-    """Return the chart: conditions from top to bottom, each with the `PARTS` of its pairs. A mark is a figure."""
-    colours = palette()
-    shares = [result.figure(*mark) for mark in marks]
-    low_end, high_end = ends(shares)
-    rows = estimate_rows(
-        shares,
-        condition=[CONDITIONS[name] for name, _ in marks],
-        part=[part or PARTS[0] for _, part in marks],
-        text=["" if share.value is None else percent(share.value) for share in shares],
-        tip=[
-            f"{CONDITIONS[name]}, {part or PARTS[0]} {percent_words(share)} on {counted(share.n, 'pair')}"
-            for (name, part), share in zip(marks, shares, strict=True)
-        ],
-    )
-    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
-    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(tickCount=5, **PERCENT))
-    colour = alt.Color(
-        "part:N",
-        sort=PARTS,
-        scale=alt.Scale(domain=PARTS, range=colours.series),
-        legend=alt.Legend(title=None, orient="top", labelFontSize=12, labelColor=colours.muted, symbolOpacity=1),
-    )
-    base = (
-        alt.Chart(rows)
-        .encode(
-            y=alt.Y(
-                "condition:N", title=None, sort=list(CONDITIONS.values()), axis=alt.Axis(labelLimit=120, grid=False)
-            ),
-            yOffset=alt.YOffset("part:N", sort=PARTS),
-            color=colour,
-        )
-        .transform_filter("isValid(datum.value)")
-    )
-    return layered(
-        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
-        base.mark_text(align="left", dx=5, fontSize=11).encode(
-            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.ColorValue(colours.ink)
-        ),
-        click_points(base, x=x),
-    )
+        table(_fixed(conditions.table()), key="conditions_self_reference")
+    for part in (levels, gates):
+        if part.rows:
+            heading(part.sentence)
+            under = ("Click a row to use this gate on the page.",)
+            table(_fixed(part.table()), chosen.at_gates(part), key=f"{part.headline.code}_self_reference", under=under)
 
 
 MOST_LINES = 500
@@ -346,7 +242,6 @@ def _list_fields(items: Items, chosen: Choices) -> Choices:
         "Category", names, index=None, key="category", bind="query-params", placeholder="All categories", width=180
     )
     st.space("stretch")
-    table_switch()
     return chosen._replace(listed=listed, category=category)
 
 

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, TimePoint, few_of_rarer
+from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, TimePoint
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     answers_words,
@@ -35,18 +35,17 @@ from judgeboard.reports.agreement import (
 )
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
-from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
-from judgeboard.text import counted, day_words
+from judgeboard.text import day_words
 from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
 from judgeboard_dashboard.widgets.differing import Place, list_differing, missed_table, this_page_with
-from judgeboard_dashboard.widgets.filters import as_date, as_tables, choose
+from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
@@ -206,8 +205,7 @@ class AgreementFigures:
             instead("These answers have no time. To import a column of times: `--map YOURS=asked_at`")
             return
         share = self.page.grade != "groundedness"
-        scale = SCALES[self.page.grade]
-        kappa = STATISTICS[headline_name(scale)].name
+        kappa = STATISTICS[headline_name(SCALES[self.page.grade])].name
         missing = details.without_time
         title = "Same grade" if share else "Mean difference"
         columns: Columns[TimePoint] = {
@@ -216,55 +214,17 @@ class AgreementFigures:
             Column(title, "share estimate" if share else "estimate"): lambda point: point.estimate,
             **({Column(kappa, "estimate"): lambda point: point.kappa} if share else {}),
         }
-        timeless = f"Left out: no time ({missing:,})." if missing else None
-        under = (self._alone, "Weeks (UTC) of the questions.", timeless)
-        self._weeks(title, points, columns, under, share=share)
-        if not share or as_tables():  # the table has both
-            return
-        known = [
-            replace(point, estimate=point.kappa)
-            for point in points
-            if point.kappa is not None and point.kappa.value is not None
-        ]
-        without_band = sum(point.estimate.low is None for point in known)
-        left_out = len(points) - len(known)
-        if not known:
-            caption(f"{kappa}: no week has enough different grades (at least {MIN_PAIRS} answers needed).")
-            return
-        few = f"{counted(left_out, 'week')} without {kappa}: too few answers, or no different grades."
-        no_band = f"{counted(without_band, 'week')} without an interval: {few_of_rarer(scale.grade)}."
-        ends = [end for point in known for end in (point.estimate.low, point.estimate.value) if end is not None]
-        self._weeks(
-            kappa,
-            known,
-            columns,
-            (CHANCE, few if left_out else None, no_band if without_band else None),
-            share=False,
-            low=-1.0 if min(ends) < 0 else 0.0,
-        )
-
-    def _weeks(
-        self,
-        title: str,
-        points: Sequence[TimePoint],
-        columns: Columns[TimePoint],
-        under: Sequence[str | None],
-        *,
-        share: bool,
-        low: float = 0.0,
-    ) -> None:
-        """Show the estimates of these weeks on an axis that begins at ``low``."""
-        axis = trend.TrendAxis(title, days=WEEK, share=share, low=low).over(points)
+        axis = trend.TrendAxis(title, days=WEEK, share=share).over(points)
         days = [(str(as_date(point.start)), str(as_date(point.start + WEEK - 1))) for point in points]
         figure(
             lambda: trend.trend_chart(points, (), axis),
             260,
             Table.of(points, columns),
             [cell_rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
-            key=f"over_time_{self.page.grade}_{title.split(' ', 1)[0].lower()}",
+            key=f"over_time_{self.page.grade}",
             says=f"{title} per week with 95 % interval",
-            under=under,
-            drawn=("Click a point to open its answers.",),
+            under=(self._alone, f"Weeks (UTC) of the questions. Without a time: {missing:,}."),
+            drawn=("Click a point to open its answers.", f"*Tables* shows {kappa} of each week." if share else None),
             listed=LISTED,
         )
 

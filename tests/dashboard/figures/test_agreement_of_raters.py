@@ -151,9 +151,6 @@ def test_kappa_over_time_stands_beside_the_share_of_same_grades(open_page: OpenP
     assert [each[:4] for each in weeks["Same grade"]] == ["75 %", "78 %", "75 %"]
     assert weeks["Cohen's kappa"][0].startswith("0.50 [")
     assert "[" not in weeks["Cohen's kappa"][2]
-    app = open_page("agreement", all="true")
-    assert text_with(app, "1 week", "kappa", cls="jb-cap")
-    assert text_with(app, "1 week", "interval", "5 bad", "5 good", cls="jb-cap")
 
 
 def test_one_person_who_is_not_tested_is_a_person(open_page: OpenPage, sqlite_store: Store) -> None:

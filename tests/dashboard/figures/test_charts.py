@@ -98,7 +98,6 @@ def each_kind_of_chart() -> dict[str, Any]:
         "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
         "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
         "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
-        "share_levels_chart": intervals.share_levels_chart([intervals.Level("QA", share, "", "QA")], "Level", "Share"),
         "calibration_chart": scores.calibration_chart(tenths),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
         "levels_chart": scores.levels_chart(LevelCounts(("1", "2"), np.array([3, 0])), "Quality"),

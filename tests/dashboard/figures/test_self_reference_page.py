@@ -2,7 +2,7 @@
 
 import pytest
 
-from app_pages import OpenPage, charts, table_rows, text_with, texts
+from app_pages import OpenPage, table_rows, text_with, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -82,10 +82,8 @@ def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> Non
     assert "--kind samples" in texts(app, "jb-cap")[-1]
 
 
-def test_the_page_has_the_caveats_and_three_charts(open_page: OpenPage, filled: list[int]) -> None:
-    app = open_page("self_reference")
-    assert "On 1 question" in " ".join(texts(app, "jb-cap"))
-    assert len(charts(app)) == 3
+def test_the_page_has_the_caveats(open_page: OpenPage, filled: list[int]) -> None:
+    assert "On 1 question" in " ".join(texts(open_page("self_reference"), "jb-cap"))
 
 
 def test_slices_and_categories_stand_in_tables(open_page: OpenPage, filled: list[int]) -> None:
@@ -144,7 +142,7 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
     fill(sqlite_store, [("BBBBB", "", ""), ("ABBAB", "", "")])
     app = open_page("self_reference")
     assert "not available" in texts(app, "jb-say")[0]
-    assert len(charts(app)) == 1
+    assert table_rows(app, "Own answer right")
     assert "ssr --pairs FILE" in " ".join(texts(app, "jb-cap"))
     assert text_with(app, "2 of 2", cls="jb-part")
     for empty in ("A no reference", "C selective", "Condition A"):
@@ -162,9 +160,8 @@ def test_tries_beyond_those_chosen_are_set_apart(open_page: OpenPage, filled: li
     assert "More samples" not in panel
 
 
-def test_tables_take_the_place_of_the_pictures(open_page: OpenPage, filled: list[int]) -> None:
-    app = open_page("self_reference", tables="true")
-    assert charts(app) == []
+def test_conditions_levels_and_gates_have_a_table(open_page: OpenPage, filled: list[int]) -> None:
+    app = open_page("self_reference")
     assert [row[0] for row in table_rows(app, "Condition")] == ["A no reference", "B always", "C selective"]
     assert table_rows(app, "Own answer right")[-1][:2] == ["5 of 5", 2]
     assert len(table_rows(app, "Gate threshold")) == 5
