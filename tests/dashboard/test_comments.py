@@ -34,9 +34,11 @@ def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said) ->
     [field] = [one for one in page.text_input if one.key and one.key.startswith("comment_")]
     # The field is empty for the next one.
     assert field.value == ""
-    bodies = "".join(
-        node.proto.body for node in open_page("item", reviewer="Jon", flag=page_rows.flags["claims"]).get("html")
-    )
+    jons = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"])
+    assert "Comments" not in shown(jons)  # until Jon's own review
+    press(press(jons, "quality4_"), "confirm_")
+    jons = open_page("item", reviewer="Jon", response=page_rows.responses["claims"])
+    bodies = "".join(node.proto.body for node in jons.get("html"))
     assert "see &lt;b&gt;page 3&lt;/b&gt;" in bodies
     assert "Comments (1)" in bodies
 
@@ -67,7 +69,8 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
 ) -> None:
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     comment(sqlite_store, response_id=page_rows.responses["claims"], reviewer=jon, text="hm", request_key="j")
-    mine = open_page("item", flag=page_rows.flags["claims"])
+    press(press(open_page("item", flag=page_rows.flags["claims"]), "quality4_"), "confirm_")
+    mine = open_page("item", response=page_rows.responses["claims"])
     assert "hm" in shown(mine)
     assert not [one for one in mine.button if one.key and "_comment_" in one.key]
     nobody = open_page("item", reviewer="", flag=page_rows.flags["claims"])

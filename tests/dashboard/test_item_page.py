@@ -64,7 +64,7 @@ def head(app: AppTest) -> str:
         ("two-judges", "second v10.95, 4 / 4gpt-4o-miniFine."),
         ("two-judges", "thumbs down"),
         ("unusable", "No usable verdict: the model answered 85 where 0 to 1 was asked"),
-        ("good", "Not flagged: no open flag to decide"),
+        ("good", "No open flag to decide"),
         ("not-judged", "Not judged yet."),
         ("no-passages", "This log has no passages. Groundedness cannot be judged."),
         ("nothing-found", "The search found nothing: 0 passages were given to the model."),
@@ -327,7 +327,6 @@ def test_a_decision_that_comes_second_is_refused_with_who_was_first(page_rows, o
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     flag = page_rows.flags["claims"]
     decide(sqlite_store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="jon")
-    press(page, "quality4_")
     press(page, "dismiss_")
     assert re.match(r"Not saved: claims.* by Jon", head(page))
     assert flag_of(page) != flag

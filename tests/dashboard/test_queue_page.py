@@ -322,6 +322,20 @@ def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None
     assert not page.button(key="queue_rate").disabled
 
 
+def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queues, open_page) -> None:
+    page = press(open_page("overview", reviewer="Mara"), "first_step")
+    assert not page.exception
+    [row] = stored_queues.rows(QUEUE)
+    assert (row["sort"], row["max_items"], row["flagged_only"]) == ("random", 30, False)
+    assert row["blind_judge"]
+    assert row["blind_people"]
+    assert page.query_params["queue"] in (row["name"], [row["name"]])
+    for name in ("Mara", "Jon"):  # the sample is there for the others too, and is not drawn again
+        page = press(open_page("overview", reviewer=name), "first_step")
+        assert page.query_params["queue"] in (row["name"], [row["name"]]), name
+    assert stored_queues.rows(QUEUE) == [row]
+
+
 def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
     row = {"query_type": "QA", "source": "log", "rule": "random_sample", "state": "open", "severity": 0.0}
     rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW} for each in range(1, 200, 10)]

@@ -52,3 +52,7 @@ PLANNED: "RuleKeywords" = {
     "No: it is grounded. Unsure: it does not count.",
 }
 """Default rules of a queue that a plan fills: one decision per answer, which implies its label, without the judge."""
+
+FIRST_SAMPLE: "RuleKeywords" = {**PLANNED, "max_items": 30, "blind_people": True}
+"""Rules of the queue with which the review of a log begins: as many labels as a plan needs to learn from."""
+FIRST_SAMPLE_NAME = "First random sample"

@@ -27,8 +27,13 @@ def check_not_blind(
 
 
 def in_view(connection: Connection, response_id: int, reviewer_id: int, judgment_id: int | None) -> tuple[str, ...]:
-    """Return the hidden parts that a reviewer saw outside queues: a judgment on the screen, other people's reviews."""
+    """Return the hidden parts that a reviewer saw outside queues: a judgment on the screen, other people's reviews.
+
+    Reviews of others are shown after the reviewer's own.
+    """
     judge = () if judgment_id is None else (JUDGE,)
+    if hidden_of(connection, reviewer_id, response_id=response_id, own_first=True).people:
+        return judge
     return (*judge, PEOPLE) if reviewed_by_others(connection, [response_id], reviewer_id) else judge
 
 

@@ -40,7 +40,17 @@ from judgeboard.store.columns import BigId, row_of
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
 from judgeboard.store.sql_compiler import filter_rows, hides_rows, with_hidden_rows
 from judgeboard.store.statements import LOGGED
-from judgeboard.store.tables import ALERT_RULE, LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import (
+    ALERT_RULE,
+    COMMENT,
+    LEASE,
+    METADATA,
+    QUEUE,
+    QUEUE_ASSIGNMENT,
+    QUEUE_ITEM,
+    RESPONSE,
+    REVIEW,
+)
 
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
@@ -93,9 +103,17 @@ NOTHING_HIDDEN = Hidden()
 
 
 def hidden_of(
-    connection: Connection, reviewer_id: int | None, *, response_id: int | None = None, pair_id: int | None = None
+    connection: Connection,
+    reviewer_id: int | None,
+    *,
+    response_id: int | None = None,
+    pair_id: int | None = None,
+    own_first: bool = False,
 ) -> Hidden:
-    """Return the parts of an answer or a pair that are hidden from a reviewer; None sees everything."""
+    """Return the parts of an answer or a pair that are hidden from a reviewer; None sees everything.
+
+    ``own_first``: outside of queues too, what other people say of an answer is hidden until the reviewer's own review.
+    """
     if reviewer_id is None:
         return NOTHING_HIDDEN
     of = QUEUE_ITEM.c.pair_id == pair_id if response_id is None else QUEUE_ITEM.c.response_id == response_id
@@ -103,10 +121,20 @@ def hidden_of(
     rows = connection.execute(_blind_items(*columns).where(of), {_REVIEWER.key: reviewer_id}).all()
     return Hidden(
         judge=any(row.blind_judge for row in rows),
-        people=any(row.blind_people or row.repeat_for is not None for row in rows),
+        people=any(row.blind_people or row.repeat_for is not None for row in rows)
+        or (own_first and _only_others_spoke(connection, reviewer_id, response_id)),
         own=any(row.repeat_for is not None for row in rows),
         queues=tuple(sorted({row.name for row in rows})),
     )
+
+
+def _only_others_spoke(connection: Connection, reviewer_id: int, response_id: int | None) -> bool:
+    """Whether people reviewed or commented an answer, and this reviewer has never reviewed it."""
+    reviewers, authors = (
+        set(connection.execute(with_hidden_rows(query)).scalars())
+        for query in (select(each.c.reviewer_id).where(each.c.response_id == response_id) for each in (REVIEW, COMMENT))
+    )
+    return reviewer_id not in reviewers and not reviewers | authors <= {reviewer_id}
 
 
 def hidden_answers(connection: Connection, reviewer_id: int, response_ids: Collection[int]) -> set[int]:

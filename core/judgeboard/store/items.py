@@ -173,21 +173,20 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
     raise NotFound(f"No answer with this id: {name}")
 
 
-def load_item(connection: Connection, response_id: int) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in eleven statements at most.
+def load_item(connection: Connection, response_id: int, *, own_first: bool = False) -> Item:
+    """Return an answer with its feedback, judgments, flags and reviews, in thirteen statements at most.
 
-    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden part.
+    A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden part. With
+    ``own_first``, a reader without an own review of it gets no review by others (`hidden_of`).
     Raises NotFound if the response does not exist, or was made from an answer that the reader has to review blind.
     """
     query = select(RESPONSE).where(RESPONSE.c.id == response_id)
     row = connection.execute(query).one_or_none()
-    hidden = NOTHING_HIDDEN
-    if not hides_rows(connection):
-        hidden = hidden_of(connection, viewer_of(connection), response_id=response_id)
-    elif row is None:
+    hidden = hidden_of(connection, viewer_of(connection), response_id=response_id, own_first=own_first)
+    if row is None and hides_rows(connection):
         row = connection.execute(with_hidden_rows(query)).one_or_none()
-        hidden = hidden_of(connection, viewer_of(connection), response_id=response_id)
-        if row is not None and not hidden:  # not queued: the logged side of a queued pair, or made from a queued answer
+        # Not queued: the logged side of a queued pair, or made from a queued answer.
+        if row is not None and not hidden.queues:
             hidden = Hidden(judge=True, people=True)
             row = row if row.kind == ResponseKind.LOG else None
     if row is None:

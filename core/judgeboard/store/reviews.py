@@ -570,13 +570,15 @@ class Comment:
     edited_at: datetime | None = None
 
 
-def comments_on(connection: Connection, response_id: int, viewer: int | None = None) -> tuple[Comment, ...]:
-    """Return the current comments on an answer, the oldest first. If it is blind for the viewer, only their own."""
+def comments_on(
+    connection: Connection, response_id: int, viewer: int | None = None, *, own_first: bool = False
+) -> tuple[Comment, ...]:
+    """Return the current comments on an answer, the oldest first. Of hidden ones (`hidden_of`), only the viewer's."""
     query = _COMMENTS.where(COMMENT.c.response_id == response_id).order_by(COMMENT.c.id)
     comments = {row.id: record_of(Comment, row) for row in connection.execute(query)}
     if not comments:
         return ()
-    hidden = hidden_of(connection, viewer, response_id=response_id)
+    hidden = hidden_of(connection, viewer, response_id=response_id, own_first=own_first)
     replaced = {comment.replaces for comment in comments.values()}
     current: list[tuple[int, Comment]] = []
     for comment in comments.values():

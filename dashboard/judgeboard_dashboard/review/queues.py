@@ -12,11 +12,12 @@ from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure import notes
+from judgeboard.measure.plans import draw_plan
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.nothing_left import nothing_left
-from judgeboard.reviews.presets import PRESETS
+from judgeboard.reviews.presets import FIRST_SAMPLE, FIRST_SAMPLE_NAME, PRESETS
 from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
 from judgeboard.reviews.queues import (
     PersonProgress,
@@ -40,6 +41,7 @@ from judgeboard.store.queues import (
     ORDER_LABELS,
     PAIRS,
     QueueRules,
+    find_queue,
     list_queues,
     orders_of,
 )
@@ -50,6 +52,8 @@ from judgeboard_dashboard.review.leases import follow_work
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    current_reviewer,
+    open_rows,
     problem,
     reading,
     saving,
@@ -283,6 +287,35 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
         if len(own) > MOST_SHOWN:
             caption(f"{len(own) - MOST_SHOWN:,} more are under Queues.")
     return True
+
+
+def start_reviewing(*, key: str) -> None:
+    """Show the button that starts the review: the person's first queue, a new blind random sample, or the flags.
+
+    The sample is created once. It is assigned to all who may review, so that it is there for the others too.
+    """
+    reviewer = current_reviewer()
+    with reading() as connection:
+        own = [] if reviewer is None else own_queues(connection, reviewer.id)
+        is_drawn = find_queue(connection, FIRST_SAMPLE_NAME) is not None
+    if own or reviewer is None or is_drawn or not may(reviewer, Action.MAKE_QUEUES):
+        start_button("Start reviewing", Rows("item", {"queue": own[0].queue.name} if own else {}), key=key)
+        return
+    with st.container(key=f"{key}_row", horizontal=True, vertical_alignment="center", gap="small"):
+        tip = f"Draws {FIRST_SAMPLE['max_items']} answers at random. You label them before you see the judge."
+        icon = ":material/play_arrow:"
+        if st.button("Start reviewing", key=key, type="primary", icon=icon, shortcut="Enter", help=tip, wrap=False):
+            with saving("Not created"):
+                _draw_first_sample(reviewer)
+                open_rows("item", queue=FIRST_SAMPLE_NAME)
+        open_button("Open the flags", Rows("item", {}), key=f"{key}_flags")
+
+
+def _draw_first_sample(reviewer: Reviewer) -> None:
+    with store().reading() as connection:
+        drawn = draw_plan(connection, RowFilter())
+    people = people_named(store(), [*known_people(), reviewer.name], by=reviewer)
+    create_queue(store(), QueueRules(FIRST_SAMPLE_NAME, **FIRST_SAMPLE), by=reviewer, assigned=people, plan=drawn)
 
 
 def queue_list() -> None:

@@ -220,10 +220,8 @@ def _blind_item(item: Item) -> Html | None:
     if not item.hidden:
         return None
     parts = [*(["the judge"] if item.hidden.judge else []), *(["other reviewers"] if item.hidden.people else [])]
-    sentence = f"You review this answer without seeing {' and '.join(parts)}."
-    if item.hidden.queues:
-        queues = " and ".join(f"“{name}”" for name in item.hidden.queues)
-        sentence = f"{sentence} It is in the queue{'s' if len(item.hidden.queues) > 1 else ''} {queues}."
+    queues = f" Queue: {', '.join(item.hidden.queues)}." if item.hidden.queues else ""
+    sentence = f"You review this answer without seeing {' and '.join(parts)}.{queues}"
     return _block("Blind until you grade", tag("div", sentence, cls="jb-why"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Decision, FlagState, ResponseKind
+from judgeboard.domain import Action, Decision, FlagState, ResponseKind
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.reviews.nothing_left import nothing_left
@@ -21,6 +21,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
@@ -126,7 +127,8 @@ def review_item() -> None:
                 return
             flag_id = first.lines[0].flag_id
             _set_address(flagged(flag_id))
-        item = load_item(connection, response_id if flag_id is None else response_of_flag(connection, flag_id))
+        response_id = response_id if flag_id is None else response_of_flag(connection, flag_id)
+        item = load_item(connection, response_id, own_first=permitted(Action.REVIEW))
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         limits = thresholds(connection)
     flag = _shown_flag(session, item, flag_id)
@@ -220,7 +222,12 @@ def _draw_item(
         actions.draft.schema = None  # it may be the schema of a queue
     with reading() as connection:
         rubric = load_rubric_scores(connection, item.response_id)
-        comments = comments_on(connection, item.response_id, None if reviewer is None else reviewer.id)
+        comments = comments_on(
+            connection,
+            item.response_id,
+            None if reviewer is None else reviewer.id,
+            own_first=permitted(Action.REVIEW),
+        )
     places = [place for each in registrations() for place in each.item_sections]
     sections = [load_object(place).read(item.response_id) for place in places]
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
@@ -237,9 +244,7 @@ def _draw_item(
         position,
         [
             KINDS.get(item.response.kind),
-            "not flagged"
-            if flag is None and item.response.kind == ResponseKind.LOG and not item.hidden.judge
-            else None,
+            "not flagged" if flag is None and item.response.kind == ResponseKind.LOG and not item.hidden else None,
             item.response.query_type,
             f"model {model}" if (model := item.response.generator_model) else None,
             f"asked {when(item.response.asked_at)}" if item.response.asked_at else None,
@@ -294,7 +299,7 @@ def _item_choices(
             what, ask = ("one flag", "Decide all?") if actions.more_flags else ("this", "Change your review?")
             question = f"You {OWN_DECISIONS[own.decision]} {what} on {when(own.at)}. {ask}"
         return question + implied_words(implied), decision_choices(actions.decide, flag=True, implied=implied)
-    question = "Change your grade" if changes else decided_words(item, flag) or "Not flagged: no open flag to decide"
+    question = "Change your grade" if changes else decided_words(item, flag) or "No open flag to decide"
     save = choice(
         name="save",
         label="Save grade",

@@ -47,7 +47,7 @@ from judgeboard.store.strata import ReviewTime, review_time
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
-from judgeboard_dashboard.review.queues import start_preset, your_queues
+from judgeboard_dashboard.review.queues import start_preset, start_reviewing, your_queues
 from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import as_tables, query_of, table_switch
 from judgeboard_dashboard.widgets.first_steps import first_steps
@@ -61,7 +61,6 @@ from judgeboard_dashboard.widgets.log_figures import (
     signals,
 )
 from judgeboard_dashboard.widgets.navigation import (
-    ButtonLooks,
     Rows,
     cell_clicked,
     filter_buttons,
@@ -359,9 +358,10 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
     words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
     sentence(words, lead=f"Open flags on {count(state.today.open_answers, 'answer')}.")
-    if left > 0:
-        looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
-        start_button("Start reviewing", flagged(None), key="overview_start", **looks)
+    if has_queues and left > 0:
+        start_button("Start reviewing", flagged(None), key="overview_start", type="secondary", shortcut=None)
+    elif not has_queues:
+        start_reviewing(key="overview_start")
     if counts:
         _open_flags(counts)
 

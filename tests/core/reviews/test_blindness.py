@@ -418,6 +418,27 @@ def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_j
     assert (review.grade.claim_marks, review.grade.why_differs) == ((), None)
 
 
+@on_sqlite
+def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked: Marked) -> None:
+    case, one = marked.case, marked.answer.response_id
+
+    def shown_to(who: Reviewer) -> tuple[bool, set[str]]:
+        item, comments = marked.read(
+            who, lambda c: (load_item(c, one, own_first=True), comments_on(c, one, who.id, own_first=True))
+        )
+        told = {mark for mark in found_in((item.reviews, comments)) if "review" in mark or "comment" in mark}
+        assert item.judgments
+        return item.hidden.people, told
+
+    assert shown_to(case.jon) == (True, set())
+    hidden, of_others = shown_to(case.ada)
+    assert not hidden
+    assert of_others
+    grade(case.store, response_id=one, reviewer=case.jon, grade=Grade(quality=3), request_key="jon")
+    assert shown_to(case.jon) == (False, of_others)
+    assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
+
+
 def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked: Marked) -> None:
     case = marked.case
     case.queue(subject="pairs", blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))

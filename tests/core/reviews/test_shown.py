@@ -82,18 +82,18 @@ def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(team: ReviewCase)
 
 
 @on_sqlite
-def test_people_were_seen_where_what_another_said_stood_there(team: ReviewCase) -> None:
+def test_people_were_seen_by_who_had_reviewed_before(team: ReviewCase) -> None:
     first = team.grade(team.mara, label=Label.GROUNDED)
     team.grade(team.jon, label=Label.GROUNDED)
     team.undo(first, team.mara)
     team.grade(team.mara, label=Label.HALLUCINATED, judgment_seen_id=judged(team))
-    assert [row for row in seen(team) if row is not None] == [[], ["people"], ["judge", "people"]]
+    assert [row for row in seen(team) if row is not None] == [[], [], ["judge", "people"]]
 
 
 @on_sqlite
-def test_a_decision_says_it_too(team: ReviewCase) -> None:
+def test_a_first_decision_was_given_without_the_reviews_of_others(team: ReviewCase) -> None:
     team.grade(team.jon, label=Label.GROUNDED)
     judgment = judged(team)
     (flag,) = [flag["id"] for flag in team.flags() if flag["state"] == "open"]
     team.decide(flag, team.mara, Decision.CONFIRM, judgment_seen_id=judgment)
-    assert seen(team)[-1] == ["judge", "people"]
+    assert seen(team)[-1] == ["judge"]
