@@ -71,9 +71,9 @@ def _of_primary(
 
 
 def _at_threshold(measure: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """Return for example "Groundedness 0.42 (threshold 0.5)"."""
+    """Return for example "Groundedness 0.42 (threshold 0.5)"; of a judge without a score its label."""
     if measure not in details:
-        return "The judge gives a label and no score."
+        return f"Label {details.get('label', 'without a score')}"
     threshold = params["threshold"]
     return f"{measure.capitalize()} {shown(details[measure], threshold)} (threshold {shown(threshold)})"
 

@@ -14,7 +14,7 @@ from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
-from judgeboard.store.judgments import claims_from
+from judgeboard.store.judgments import claims_from, dimension_scores
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ItemJudgment(Verdict):
     """A stored verdict with the title of its judge version ("rag v3").
 
-    It is read without its scores on dimensions and its dropped parameters; only `load_calls` reads its attempts.
+    It is read without its dropped parameters; only current ones have their scores, and `load_calls` reads attempts.
     """
 
     id: int
@@ -248,7 +248,10 @@ def _currents(
 ) -> tuple[ItemJudgment, ...]:
     query = select(CURRENT.c.judgment_id).where(CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True))
     ids = set(connection.execute(with_hidden_rows(query)).scalars())
-    currents = [judgment for judgment in judgments if judgment.id in ids]
+    scores = dimension_scores(connection, [*ids])
+    currents = [
+        replace(judgment, scores=tuple(scores.get(judgment.id, ()))) for judgment in judgments if judgment.id in ids
+    ]
     return tuple(sorted(currents, key=lambda judgment: (judgment.judge_name != primary, judgment.judge_name)))
 
 

@@ -22,7 +22,6 @@ from judgeboard_dashboard.widgets.texts import (
     capital,
     count,
     day,
-    rule_words,
     score,
     short,
     when,
@@ -114,7 +113,7 @@ def _events(item: Item) -> Iterator[Event]:
         yield audit.at, audit.supreme, [_opening(words, audit.reasoning)]
     for flag in item.flags:
         state = "" if flag.state == "open" else f" ({flag.state})"
-        yield flag.created_at, "Flag", [f"{rule_words(flag.rule)}{state}: {flag.why}"]
+        yield flag.created_at, "Flag", [f"{flag.why}{state}"]
     for review in item.reviews:
         grade = review.grade
         replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
@@ -245,7 +244,7 @@ def _signals(item: Item, threshold: float) -> Html:
     )
 
 
-def _primary_lines(primary: Verdict, threshold: float) -> list[Html]:
+def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
     lines: list[Html] = []
     if primary.groundedness is not None:
         filled = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
@@ -264,7 +263,16 @@ def _primary_lines(primary: Verdict, threshold: float) -> list[Html]:
         ]
     if primary.label is not None:
         lines += [tag("span", "Label"), tag("span"), tag("b", str(primary.label), cls="jb-big")]
-    return lines
+    return lines + _own_scores(primary)
+
+
+def _own_scores(judgment: ItemJudgment) -> list[Html]:
+    """Return a line for each score that a judge without a rubric gave on its own scale."""
+    if judgment.judge_kind == RUBRIC:  # they have their own block
+        return []
+    known = ((each.dimension, each.value, each.scale) for each in judgment.scores if each.value is not None)
+    words = ((name, f"{short(value)} (scale {scale})") for name, value, scale in known)
+    return [part for name, text in words for part in (tag("span", name), tag("span"), tag("b", text))]
 
 
 def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None:
@@ -334,6 +342,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim], threshold: flo
                 tag("b", judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
+            tag("div", *scores, cls="jb-scores") if (scores := _own_scores(judgment)) else None,
             _spread(item, judgment, threshold),
             tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,
             _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),

@@ -19,7 +19,7 @@ from judgeboard.store.open_flags import neighbours, queue_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
-from judgeboard.store.verdicts import load_rubric_scores
+from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
@@ -222,6 +222,8 @@ def _draw_item(
         actions.draft.schema = None  # it may be the schema of a queue
     with reading() as connection:
         rubric = load_rubric_scores(connection, item.response_id)
+        if item.hidden.people:
+            rubric = RubricScores(rubric.verdicts)
         comments = comments_on(
             connection,
             item.response_id,

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import streamlit as st
 
+from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.formats.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
@@ -34,10 +35,19 @@ from judgeboard_dashboard.widgets.tables import (
     sorts_by_header,
     turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import RULES_HELP, SORTS, ago, count, rules_words
+from judgeboard_dashboard.widgets.texts import RULES_HELP, SORTS, WORST_HELP, ago, count, rules_words
+
+
+def why_words(line: QueueLine) -> str:
+    """Return what raised the flags of an answer; a judge without a score raised one by its label."""
+    by_label = line.groundedness is None
+    named = ("bad_label" if by_label and rule == LOW_GROUNDEDNESS else rule for rule in line.rules)
+    return rules_words(named, 42)
+
 
 COLUMNS: Columns[QueueLine] = {
-    Column("Why", width=260, help=RULES_HELP): lambda line: rules_words(line.rules, 42),
+    Column("Why", width=260, help=RULES_HELP): why_words,
+    Column("Severity", "number", width=80, help=WORST_HELP): lambda line: line.severity,
     Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
         line.groundedness
     ),
@@ -100,7 +110,9 @@ def open_flags() -> None:
             rows,
             key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
             targets=[_item_rows(line, chosen) for line in flags.lines],
-            sort=sorts_by_header("open_flags", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
+            sort=sorts_by_header(
+                "open_flags", {"Severity": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}
+            ),
         )
     turning_foot(
         "open_flags",

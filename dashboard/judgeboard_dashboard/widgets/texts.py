@@ -46,7 +46,7 @@ WORST_HELP = (
     "Most doubtful first: the highest severity first. The rule of the flag and its score set the severity (1 to 0). "
     "Flags of the same severity: the oldest question first."
 )
-RULES_HELP = f"The rules that flagged the answer, the worst flag first. +2: two more rules. {WORST_HELP}"
+RULES_HELP = "The rules that flagged the answer, the worst flag first. +2: two more rules."
 count = counted
 
 

@@ -234,7 +234,7 @@ def failed(cause: str | None, tokens: int | None = None, status: Status = Status
         ({"primary": judge(0.4999)}, "Groundedness 0.4999 (threshold 0.5)"),
         (
             {"primary": judge(None, label=Label.HALLUCINATED)},
-            "The judge gives a label and no score.",
+            "Label hallucinated",
         ),
         ({"primary": judge(None, 2)}, "Quality 2 (threshold 2)"),
         (

@@ -108,7 +108,7 @@ def test_what_to_read_takes_the_median_time_of_a_review(open_page: OpenPage, lab
     page = open_page("overview")
     waiting = len({row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"})
     assert text_with(page, f"{waiting} answers", f"{waiting} minutes", cls="jb-say")
-    assert press(page, "overview_start_flags").query_params["flag"]
+    assert press(page, "overview_start").query_params["flag"]
 
 
 def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page: OpenPage, page_store: Store) -> None:
