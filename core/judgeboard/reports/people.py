@@ -7,7 +7,6 @@ from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Format, Table
 from judgeboard.reviews.person_work import PersonWork
 from judgeboard.stats.estimates import percent_words, points_words, with_n
-from judgeboard.text import day_words
 
 SAME = (
     "Share of reviews that would not be in conflict: same decision and label, quality within 1, groundedness within 0.4"
@@ -35,20 +34,6 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
         Column("Drift", share, width=190, help="Agreement with others in the last 30 days, minus agreement before"),
     )
     return Table(columns, tuple(_row(work, words=words) for work in everybody))
-
-
-def over_time_table(work: PersonWork) -> Table:
-    """Return the agreement of a person with gold labels and with themselves over time, one row for each point."""
-    columns = (
-        *(Column("Agreement", width=115, help=f"{SAME}."), Column("From the week of", width=125)),
-        *(Column("Weeks", "count", width=65), Column("Share", width=190)),
-    )
-    rows = (
-        (name, day_words(point.start, year=True), point.weeks, share_words(point.share))
-        for name, points in (("with gold labels", work.gold_over_time), ("with self", work.own_over_time))
-        for point in points
-    )
-    return Table(columns, tuple(rows))
 
 
 def share_words(estimate: Estimate, *, sign: bool = False) -> str | None:

@@ -1,6 +1,5 @@
 """How a person reviews: how much, how fast, and how far they agree with gold labels, themselves and others."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -9,22 +8,15 @@ from itertools import groupby
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, Estimate
+from judgeboard.domain import Decision, Estimate
 from judgeboard.measure.notes import note, paragraph
-from judgeboard.measure.periods import PERIOD_DAYS, start_of
-from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queue_work import QueueWork, work_in
-from judgeboard.reviews.queues import assign_people
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import difference_of_means, median
 from judgeboard.stats.proportions import share
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
-from judgeboard.store.events import record_event
-from judgeboard.store.leases import active_leases, release_lease
-from judgeboard.store.next_items import add_training_items
+from judgeboard.store.leases import active_leases
 from judgeboard.store.own_reviews import (
     ComparedReviews,
     GivenReview,
@@ -41,10 +33,8 @@ from judgeboard.store.queues import (
     may_take_from,
     queue_by_id,
     queues_by_person,
-    unassign,
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
-from judgeboard.text import utc_day
 
 DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
@@ -64,26 +54,13 @@ class Streak:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementPoint:
-    """Agreement in a week, or in several ``weeks`` that were joined until they had 10 comparisons.
-
-    ``start`` and ``end`` are UTC days since 1970-01-01, both included. The newest point may have fewer comparisons.
-    """
-
-    start: int
-    end: int
-    weeks: int
-    share: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class PersonWork:
     """The work of a person. All figures except ``days`` and ``queues`` are of their latest 1,000 reviews.
 
     Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of the person's reviews
     with others: adjudications by other people (``gold``), the person's first review of a repeated item (``own``), other
     people's reviews of the same item (``others``), gold labels of unannounced test items (``tests``) and of training
-    queues (``training``). ``gold_over_time`` and ``own_over_time`` are two of these shares by week. ``drift`` is the
+    queues (``training``). ``drift`` is the
     agreement with other people in the last 30 days minus the agreement before. ``seconds`` is the median per item.
     ``leased`` is the number of items leased to the person now.
     """
@@ -97,8 +74,6 @@ class PersonWork:
     tests: Estimate
     training: Estimate
     drift: Estimate
-    gold_over_time: tuple[AgreementPoint, ...]
-    own_over_time: tuple[AgreementPoint, ...]
     leased: int
     days: tuple[tuple[date, int], ...]
     queues: tuple[QueueWork, ...]
@@ -129,30 +104,6 @@ def everybodys_work(connection: Connection, *, now: datetime | None = None) -> l
     people = reviewers_by_id(connection, {*reviewers_in_queues(connection), *assigned})
     work = [_work(connection, person, assigned.get(person.id, []), at) for person in people]
     return sorted(work, key=lambda each: (each.person.name.casefold(), each.person.id))
-
-
-def reassign(
-    store: Store, *, by: Actor, person: Reviewer, to: Reviewer, queues: Sequence[str] = (), now: datetime | None = None
-) -> list[str]:
-    """Assign a person's open queues (or only the named ``queues``) to another person; return the queues' names.
-
-    The person's leases in them end, so that the other person gets these items too. Reviews keep their author. Raises
-    BadInput if the other person may not review.
-    """
-    at = now or utc_now()
-    with allowed(store, by, Action.ASSIGN) as connection:
-        assigned = queues_by_person(connection).get(person.id, [])
-        moved = [queue for queue in assigned if not queues or queue.name in queues]
-        for queue in moved:
-            assign_people(connection, queue.id, [to])
-            unassign(connection, queue.id, [person.id])
-            if queue.rules.training:
-                add_training_items(connection, queue, to.id, at)
-            for lease in active_leases(connection, person.id, at, queue.id):
-                release_lease(connection, lease.id)
-            details = {"queue": queue.name, "assigned_to": [to.id], "removed": [person.id]}
-            record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
-    return [queue.name for queue in moved]
 
 
 def streaks(reviews: Iterable[GivenReview]) -> tuple[Streak, ...]:
@@ -237,8 +188,6 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
         tests=_share(_matches([each for each in tests if not each.review.training], _gold), "no test items"),
         training=_share(_matches([each for each in tests if each.review.training], _gold), "no training items"),
         drift=_drift(usual, now),
-        gold_over_time=_over_time(_matches(usual, _gold)),
-        own_over_time=_over_time(_matches(compared, _first)),
         leased=len(active_leases(connection, person.id, now)),
         days=tuple(sorted(days.items(), reverse=True)),
         queues=work_in(connection, queues, person.id, now),
@@ -273,22 +222,6 @@ def _share(matches: Sequence[_Match], reason: str) -> Estimate:
         return Estimate(None, n=0, reason=reason)
     items = np.array([each.review.queue_item_id for _, each in matches])
     return share([match for match, _ in matches], items)
-
-
-def _over_time(matches: Iterable[_Match]) -> tuple[AgreementPoint, ...]:
-    by_week = defaultdict[int, list[_Match]](list)
-    for match in matches:
-        by_week[start_of(utc_day(match[1].review.at), "week")].append(match)
-    points, joined, first = list[AgreementPoint](), list[_Match](), None
-    newest = max(by_week, default=0)
-    for start, of_week in sorted(by_week.items()):
-        first = start if first is None else first
-        joined += of_week
-        if len(joined) >= MIN_PAIRS or start == newest:
-            end = start + PERIOD_DAYS["week"] - 1
-            points.append(AgreementPoint(first, end, (end + 1 - first) // PERIOD_DAYS["week"], _share(joined, "")))
-            joined, first = [], None
-    return tuple(points)
 
 
 def _drift(compared: Sequence[ComparedReviews], now: datetime) -> Estimate:

@@ -6,23 +6,20 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import GRADE_TEXTS, NOTES, Action
+from judgeboard.domain import GRADE_TEXTS, NOTES
 from judgeboard.formats.output import Column, Table
-from judgeboard.people.roster import people_named
-from judgeboard.reports.people import SAME, over_time_table, seconds_words, share_words, work_table
-from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work, reassign
+from judgeboard.reports.people import SAME, seconds_words, share_words, work_table
+from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import counted
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
-from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
-from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
+from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
@@ -54,7 +51,6 @@ ALL = "All their queues"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
 _DAY_COLUMNS = (Column("Day (UTC)", width=110), Column("Reviews", "count", width=80))
 _FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
-_FEWEST_POINTS = 2  # of agreement over time
 FIELDS = ("on",)
 ON_PAIRS = "pairs"
 ColumnOf = tuple[Column, Callable[[OwnReview], Any]]
@@ -143,7 +139,6 @@ def own_work(reviewer: Reviewer, *, of: str) -> None:
         if work.days:
             days = tuple((day(at), number) for at, number in work.days)
             show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
-    _over_time(work)
     caption(f"Agreement covers your latest {counted(work.reviews, 'review')} on these pages, with 95 % intervals.")
 
 
@@ -161,26 +156,6 @@ def _agreement(work: PersonWork, whose: str) -> None:
         caption(f"{whose} is shown after items have been adjudicated, repeated, or reviewed by others.")
 
 
-def _over_time(work: PersonWork) -> None:
-    """Show the agreement over time as charts and as a table, if there are two points of a kind."""
-    series = {
-        "Agreement with gold labels": work.gold_over_time,
-        "Agreement with self": work.own_over_time,
-    }
-    if max(map(len, series.values())) < _FEWEST_POINTS:
-        return
-    from judgeboard_dashboard.widgets.charts.trend import agreement_charts
-
-    drawn = {title: points for title, points in series.items() if points}
-    *columns, last = stacking_columns("over_time", [*[1.0] * len(drawn), 1.4])
-    agreement_charts(drawn, columns, f"over_time_{work.person.id}")
-    with last:
-        heading("Agreement over time")
-        over_time = over_time_table(work)
-        show_rows(over_time, key=f"over_time_{work.person.id}_{len(over_time.rows)}", most=8)
-        caption("Newest last. Weeks are joined until they have 10 comparisons. Bars: number of comparisons.")
-
-
 def streak_words(streak: Streak) -> str:
     """Return "12 times Confirm in a row in 40 s, 12 Mar 09:41"."""
     return (
@@ -189,8 +164,7 @@ def streak_words(streak: Streak) -> str:
 
 
 def people() -> None:
-    """Show the work of everybody, and the queues of the selected person, which a lead can reassign."""
-    lead = ask_reviewer("Your name is stored with the change.", to=Action.ASSIGN)
+    """Show the work of everybody, and the queues of the selected person."""
     with reading() as connection:
         everybody = everybodys_work(connection)
     if not everybody:
@@ -205,18 +179,14 @@ def people() -> None:
     chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     figures = "Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare."
     foot(lambda: work_table(everybody), "people", figures)
-    confirmation("people")
     heading(f"{chosen.person.name}: queues and agreement")
     left_side, right_side = stacking_columns("person", 2)
     with left_side:
         _queues(chosen, f"person_queues_{chosen.person.id}")
         for streak in chosen.streaks:
             show(tag("div", streak_words(streak), cls="jb-cap"))
-        if chosen.queues and lead is not None:
-            _reassign(chosen, lead)
     with right_side:
         _agreement(chosen, "Agreement")
-    _over_time(chosen)
 
 
 def _queues(work: PersonWork, key: str) -> None:
@@ -225,37 +195,6 @@ def _queues(work: PersonWork, key: str) -> None:
         return
     rows = tuple((each.queue.name, each.done, each.left) for each in work.queues)
     show_rows(Table(_QUEUE_COLUMNS, rows), key=f"{key}_{len(rows)}", most=4)
-
-
-def _reassign(work: PersonWork, lead: Reviewer) -> None:
-    person = work.person
-    others = [name for name in known_people() if name != person.name]
-    with st.container(key="reassign", horizontal=True, vertical_alignment="bottom", gap="small"):
-        names = [ALL, *(each.queue.name for each in work.queues)]
-        queue = st.selectbox("Reassign", names, key=f"reassign_queue_{person.id}", format_func=as_label, width=220)
-        to = st.selectbox(
-            "To",
-            others,
-            index=None,
-            key=f"reassign_to_{person.id}",
-            placeholder="Person",
-            format_func=as_label,
-            width=200,
-        )
-        pressed = st.button(
-            "Reassign",
-            key="reassign_button",
-            type="primary",
-            icon=":material/swap_horiz:",
-            disabled=to is None,
-            help="The other person gets all items that are left, including leased ones. Reviews keep their author.",
-            wrap=False,
-        )
-    if pressed and to is not None:
-        with saving("Not reassigned"):
-            [other] = people_named(store(), [to], new=False)
-            moved = reassign(store(), by=lead, person=person, to=other, queues=[] if queue == ALL else [queue])
-            confirm("people", f"Reassigned from {person.name} to {other.name}: {', '.join(moved)}.")
 
 
 def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:

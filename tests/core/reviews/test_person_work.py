@@ -1,16 +1,15 @@
-"""How a person reviews: pace, agreement, streaks, reassigned queues; the people whom a lead names."""
+"""How a person reviews: pace, agreement, streaks; the people whom a lead names."""
 
 from dataclasses import replace
-from datetime import date, timedelta
 
 import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Label, QueueOrder, Role
-from judgeboard.errors import BadInput, NotAllowed, NotFound
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer, people_named
 from judgeboard.reviews.changes import comment
-from judgeboard.reviews.person_work import PersonWork, everybodys_work, person_work, reassign, streaks
+from judgeboard.reviews.person_work import PersonWork, person_work, streaks
 from judgeboard.store.engine import Store
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
@@ -69,55 +68,15 @@ def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
 
 
 @on_sqlite
-def test_a_lead_reassigns_the_queues_of_a_person_with_what_they_have_leased(case: QueueCase) -> None:
-    case.flagged(0.1, 0.2)
-    case.queue(assigned=(case.mara,))
-    case.queue("other", assigned=(case.mara, case.ada))
-    leased = case.lease(case.mara)
-    with case.store.reading() as connection:
-        mara, ada = (each for each in everybodys_work(connection, now=case.now) if each.queues and each.person.id)
-        if mara.person.name != "Mara":
-            mara, ada = ada, mara
-    assert ([each.queue.name for each in mara.queues], mara.left, mara.leased) == (["q", "other"], 4, 1)
-    assert reassign(case.store, by=case.lead, person=case.mara, to=case.jon, queues=["q"], now=case.now) == ["q"]
-    assert case.lease(case.jon).item_id == leased.item_id
-    assert reassign(case.store, by=case.lead, person=case.mara, to=case.jon, now=case.now) == ["other"]
-    assert {person.name for person in case.progress("other").assigned_to} == {"Ada", "Jon"}
-
-
-@on_sqlite
-def test_reassigning_is_for_leads(case: QueueCase) -> None:
-    viewer = replace(case.mara, id=10**6)
-    with pytest.raises(NotAllowed):
-        reassign(case.store, by=viewer, person=case.mara, to=case.jon)
-
-
-def test_agreement_over_time_joins_weeks_until_they_have_ten_comparisons(case: QueueCase) -> None:
-    case.flagged(*[0.1] * 23)
-    case.queue(needed=2, order="oldest")
-    for number in range(23):
-        # Four items a week. Mara is right in the first three weeks only.
-        case.now = NOW + timedelta(weeks=number // 4)
-        mara = case.review(case.mara, CONFIRM if number < 12 else DISMISS)
-        case.review(case.jon, DISMISS if number < 12 else CONFIRM)
-        case.adjudicate(mara.item_id, CONFIRM)
-    points = work(case, case.mara).gold_over_time
-    assert [(point.weeks, point.share.n, point.share.value) for point in points] == [(3, 12, 1), (3, 11, 0)]
-    monday = (NOW.date() - date(1970, 1, 1)).days - NOW.weekday()
-    assert [(point.start, point.end) for point in points] == [(monday, monday + 20), (monday + 21, monday + 41)]
-    assert all(point.share.low is not None for point in points)
-    assert work(case, case.jon).own_over_time == ()
-
-
-LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
-
-
 def review_all(case: QueueCase, number: int) -> None:
     for response_id in case.flagged(*(0.1 for _ in range(number))):
         disputed = [case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))][-1]
         case.adjudicate(disputed.item_id, CONFIRM, label=Label.HALLUCINATED)
         key = f"mention {response_id}"
         comment(case.store, response_id=response_id, reviewer=case.jon, text="@Mara", request_key=key, now=case.now)
+
+
+LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
 
 
 def test_the_number_of_statements_does_not_depend_on_the_reviews(case: QueueCase) -> None:

@@ -1,9 +1,8 @@
 """A trend as a table, or as charts that show values with intervals, gaps, n per point, and new judge versions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import chain
 from typing import Any, TypeVar
 
 import altair as alt
@@ -17,7 +16,6 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.periods import PERIOD_DAYS, period_words
 from judgeboard.measure.trend import Panel, Point, Trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS
-from judgeboard.reviews.person_work import AgreementPoint
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.text import EPOCH, counted, shortened
 from judgeboard_dashboard.theme import Palette, palette
@@ -269,30 +267,6 @@ def _plain_points(panel: CorrectedPanel) -> list[Point]:
         Point(each.start, each.end, each.share, segment, each.where)
         for each, segment in zip(panel.points, parts, strict=True)
     ]
-
-
-def agreement_charts(over_time: Mapping[str, Sequence[AgreementPoint]], columns: Sequence[Any], key: str) -> None:
-    """Show agreement over time, one chart in each column; ``over_time`` has the points by title."""
-    drawn_by_title = {
-        title: [
-            TimePoint(point.start, point.share, segment)
-            for point, segment in zip(points, segments([(each.start, each.end) for each in points]), strict=True)
-        ]
-        for title, points in over_time.items()
-    }
-    every = list(chain.from_iterable(drawn_by_title.values()))
-    days = PERIOD_DAYS["week"]
-    axis = TrendAxis("Reviews agree", days, unit="comparison", dated="Reviewed from").over(every)
-    for column, (title, drawn) in zip(columns, drawn_by_title.items(), strict=False):
-        with column:
-            heading(title)
-            clickable_chart(
-                trend_chart(drawn, [], axis),
-                260,
-                [None] * len(drawn),
-                key=f"{key}_{title}",
-                says=f"{title}, {len(drawn)} points with 95 % intervals",
-            )
 
 
 def segments(periods: Sequence[tuple[int, int]]) -> Iterator[int]:
