@@ -221,7 +221,6 @@ def first(place: Place) -> int:
         page.wait_for_selector(".jb-head[data-row]")
         time.sleep(READ)
         walk.click(keyed(page, "confirm"))
-        walk.click(button(page, "Yes, store the label"))
         walk.arrived(page.locator(".jb-head .jb-saved").get_by_text("Saved: confirmed"))
     return 0
 
