@@ -323,7 +323,7 @@ def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None
 
 
 def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queues, open_page) -> None:
-    page = open_page("overview", reviewer="Mara").button(key="first_step").click().run()
+    page = open_page("overview", reviewer="Mara").button(key="overview_start").click().run()
     assert not page.exception
     [row] = stored_queues.rows(QUEUE)
     assert (row["sort"], row["max_items"], row["flagged_only"]) == ("random", 30, False)
@@ -331,7 +331,7 @@ def test_the_review_of_a_fresh_log_begins_with_a_blind_random_sample(stored_queu
     assert row["blind_people"]
     assert page.query_params["queue"] in (row["name"], [row["name"]])
     for name in ("Mara", "Jon"):  # the sample is there for the others too, and is not drawn again
-        page = open_page("overview", reviewer=name).button(key="first_step").click().run()
+        page = press(open_page("overview", reviewer=name), "your_queue_")
         assert page.query_params["queue"] in (row["name"], [row["name"]]), name
     assert stored_queues.rows(QUEUE) == [row]
 
