@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 # Elements without content; all others get a closing tag.
-_VOID = frozenset({"br", "hr"})
+_VOID = frozenset({"br", "hr", "input"})
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@/])")
 
 

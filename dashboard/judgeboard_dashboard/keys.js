@@ -12,14 +12,15 @@
   if (window.__judgeboardKeys) return;
   window.__judgeboardKeys = true;
 
-  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOTR]|F[246789])$/;
+  const OURS = /^(Digit[0-9]|Numpad[0-9]|Key[ASDFGYNUZJKLHVQWEBXPIOTRC]|F[246789])$/;
   // Nobody can decide without a name. Until there is one, the keys for decisions move to the name field.
   const NAME = Object.fromEntries(["KeyY", "KeyN", "KeyU"].map((code) => [code, ".st-key-who_name input"]));
   const SHORTCUT = 'kbd[aria-label^="Shortcut "]';
   const SAVE = "Ctrl+Enter";
   const CONTROLS = "a[href], button, select, summary, [role=tab], [role=radio], [role=option], [role=menuitem]";
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
-  const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
+  const SEARCH = ".jb-search"; // looks for a text in the passages, without the server
+  const FIELDS = { KeyC: SEARCH, KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of a complete page after which a press without a button is forgotten
@@ -263,7 +264,6 @@
   const list = document.createElement("dialog");
   list.className = "jb-keys";
   list.ariaLabel = "Keys";
-  document.body.append(list);
   const GROUP = '[class*="_group"]:not([class*="rubric"]), [class*="st-key-schema_"]';
   const entry = (kbd) => {
     const button = kbd.closest("button");
@@ -272,9 +272,11 @@
   };
   const listKeys = () => {
     const buttons = [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].filter((kbd) => kbd.closest("button").offsetParent);
-    const fields = ["M", "T"].map((key) => [key, visible(FIELDS[`Key${key}`])?.ariaLabel]).filter(([, name]) => name);
+    const fields = ["C", "M", "T"].map((key) => [key, visible(FIELDS[`Key${key}`])?.ariaLabel]).filter(([, name]) => name);
+    if (visible(SEARCH)) fields.push(["R", "Next match"]);
     const cell = (text, at) => Object.assign(document.createElement(at ? "span" : "kbd"), { textContent: text });
     list.replaceChildren(...[...buttons.map(entry), ...fields].flatMap((one) => one.map(cell)));
+    document.querySelector("[data-testid=stApp]").append(list); // has the colours
     list.showModal();
   };
 
@@ -334,8 +336,13 @@
     const shifted = plain && event.shiftKey && /^Key[A-Z]$/.test(event.code); // chooses a failure mode
     const field = plain && !shifted && FIELDS[event.code] && visible(FIELDS[event.code]);
     if (field && (!head() || drawn === row)) {
-      event.preventDefault();
+      swallow(event); // also from Streamlit's own C
       field.focus();
+      return;
+    }
+    if (head() && plain && event.code === "KeyR") {
+      swallow(event);
+      window.__judgeboardNextMatch?.();
       return;
     }
     if (head() && plain && !shifted && event.code === "KeyM") {
@@ -398,6 +405,7 @@
   /* Send a note while it is being typed, so that a reload does not lose it. The simulated Enter keeps the focus. */
   let typed = 0;
   window.addEventListener("input", ({ target }) => {
+    if (target.matches(SEARCH)) return;
     edited = target;
     if (!target.closest?.('[class*="st-key-notebox_"]')) return;
     clearTimeout(typed);

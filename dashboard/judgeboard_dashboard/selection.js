@@ -66,10 +66,13 @@ export default function ({ data, setStateValue }) {
     if (range.compareBoundaryPoints(Range.END_TO_END, whole) > 0) range.setEnd(whole.endContainer, whole.endOffset);
     const before = whole.cloneRange();
     before.setEnd(range.startContainer, range.startOffset);
-    const text = range.toString(), first = text.length - text.trimStart().length;
-    const start = points(before.toString()) + points(text.slice(0, first)), end = start + points(text.trim());
+    const all = whole.toString(), text = range.toString(), words = new Intl.Segmenter([], { granularity: "word" }).segment(all);
+    const first = words.containing(before.toString().length + text.length - text.trimStart().length);
+    const last = words.containing(before.toString().length + text.trimEnd().length - 1); // whole words
+    if (!text.trim()) return;
+    const start = points(all.slice(0, first.index)), end = points(all.slice(0, last.index + last.segment.length));
     const selected = `${place(box)}:${start}-${end}`;
-    if (end <= start || selected === sent) return;
+    if (selected === sent) return;
     sent = selected;
     setStateValue("selection", { start, end, passage: place(box), at: Date.now() });
   };

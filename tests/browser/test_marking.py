@@ -207,3 +207,27 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
         bar = before[look][".st-key-bar"]
         assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
         assert overflowing(page) == [], look
+
+
+def test_v_goes_to_the_passage_that_fits_best_r_to_the_next_match_and_c_searches(page: Page, site) -> None:
+    fillers = tuple(f"Filler {number} says little about stones. " * 30 for number in range(30))
+    best = fillers[0] + "Basalt from Iceland erupts under glaciers." + fillers[1]
+    passages = (*fillers, best, "Iceland is cold.")
+    with site.store.writing() as connection:
+        answer = "Basalt erupts under glaciers in Iceland. Nothing else matters."
+        [long] = store_responses(connection, [Response("log", "best", "Which rock?", answer, passages)]).new
+    opened(page, f"/item?response={long}")
+    press(page, "v")
+    match = (
+        "[...(CSS.highlights.get('jb-match') ?? [])].map((place) => place.startContainer.data.slice(place.startOffset))"
+    )
+    page.wait_for_function(f"{match}[0]?.startsWith('Basalt from Iceland')")
+    expect(page.locator("#p31 .jb-evidence")).to_be_in_viewport()
+    expect(page.locator(".jb-jumps a[data-shares]")).to_have_text(["31", "32"])
+    page.keyboard.press("r")
+    page.wait_for_function(f"{match}[0]?.startsWith('Iceland is cold')")
+    page.keyboard.press("c")
+    page.keyboard.type("filler 7 SAYS")
+    page.wait_for_function(f"{match}[0]?.startsWith('Filler 7 says')")
+    expect(page.locator(".jb-jumps a[data-shares]")).to_have_text(["8"])
+    page.keyboard.press("Escape")

@@ -41,6 +41,8 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "left is better", "tie": "tie", "right": "right is better"}
 KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
+PROBLEM = "problem"
+"""The name of a yes/no field of a label schema that is the decision: the page asks for no other one."""
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
@@ -186,6 +188,8 @@ class Actions(DraftActions, ABC):
     def answer_contradiction(self, decision: Decision) -> None:
         """Store a decision with the label that goes with it."""
         self.session.open_question, self.draft.label = None, IMPLIED[decision]
+        if PROBLEM in self.draft.values:
+            self.draft.values[PROBLEM] = decision is Decision.CONFIRM
         self.decide(decision)
 
     def answer_implied(self, implied: bool) -> None:
@@ -350,7 +354,9 @@ class QueueActions(Actions):
 
     @property
     def asks_decision(self) -> bool:
-        """Whether the reviewer must decide, because no label is required or the label leaves the decision open."""
+        """Whether the reviewer must decide, because no field asks for it and no label makes the decision."""
+        if self.draft.schema is not None and any(field.name == PROBLEM for field in self.draft.schema.own):
+            return False
         return not self.label_decides or (self.draft.label is not None and self.decision() is None)
 
     def key_of(self, decision: Any) -> str:
@@ -359,7 +365,10 @@ class QueueActions(Actions):
         return "Y" if saves or decision is None else KEYS.get(decision, "the key")
 
     def decision(self) -> Decision | None:
-        """Return the decision that the label of the draft makes."""
+        """Return the decision that the field for it makes, otherwise the label of the draft."""
+        problem = self.draft.values.get(PROBLEM)
+        if isinstance(problem, bool):
+            return Decision.CONFIRM if problem else Decision.DISMISS
         return labelled_decision(self.draft.grade(), self.rules, low_quality=self.leased.low_quality)
 
     @property
@@ -373,10 +382,10 @@ class QueueActions(Actions):
         decision = self.decision()
         if decision is not None:
             self.decide(decision)
-        elif self.draft.label is None:
-            self._say_missing(missing_grades(self.work.queue.rules, None, self.draft.grade()))
-        else:
+        elif self.asks_decision:
             self.session.say(LOW_QUALITY, refused=True)
+        else:
+            self._say_missing(missing_grades(self.work.queue.rules, None, self.draft.grade()) or [PROBLEM])
 
     def _answer_reveal(self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store the changed grades."""

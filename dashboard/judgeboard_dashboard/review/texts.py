@@ -49,8 +49,6 @@ LONGEST_SEARCHED = 20_000  # characters; the passages are not searched for the w
 LONGEST_UNFOLDED = 4_000  # characters of all passages
 SHORTEST_FOLDED = 600  # characters of a passage
 SHORTEST_FOLD = 160  # characters
-MOST_WITHOUT_JUMPS = 4
-MOST_NUMBERS = 20
 MOST_SENTENCES = 400
 LONGEST_QUOTE = 2_000  # characters of a judge's quote; passages that were found by words are shorter
 WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
@@ -118,8 +116,7 @@ def passage_list(
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
         parts.append(_passage(response, number, sent, claims, spans, as_formatted=view == "formatted", evidence=near))
-    jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
-    return tag("div", jumps, *parts)
+    return tag("div", _jumps(passages), *parts)
 
 
 def text_views(response: Response) -> list[TextView]:
@@ -265,17 +262,19 @@ def _passage(
     )
 
 
-def _jumps(passages: Sequence[str], claims: Sequence[NumberedClaim]) -> Html:
+def _jumps(passages: Sequence[str]) -> Html:
     total = f"{count(len(passages), 'passage')}, {size(sum(len(passage) for passage in passages))}"
-    numbers, label = list(range(1, len(passages) + 1)), ""
-    if len(passages) > MOST_NUMBERS:
-        numbers = sorted({claim.claim.passage for claim in claims if claim.claim.passage is not None})
-        label = "cited:" if numbers else ""
     return tag(
         "div",
+        tag(
+            "input",
+            type="search",
+            cls="jb-search",
+            aria_label="Search the passages",
+            placeholder="Search (C), next (R)",
+        ),
         tag("span", total),
-        tag("span", label) if label else None,
-        join(tag("a", str(number), href=f"#p{number}") for number in numbers),
+        join(tag("a", str(number), href=f"#p{number}") for number in range(1, len(passages) + 1)),
         cls="jb-jumps",
     )
 
@@ -493,7 +492,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             shortcut="V",
             quiet=True,
             disabled=disabled,
-            tip="Go to the next sentence or claim of the answer. B, X and P mark it.",
+            tip="Go to the next sentence or claim of the answer, and to its words. B, X and P mark it.",
         )
         for status, name, shortcut, tip in STATUSES:
             chosen = mark is not None and mark.status is status

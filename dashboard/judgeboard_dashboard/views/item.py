@@ -87,7 +87,7 @@ OWN_DECISIONS: dict[str, str] = {
     Decision.UNSURE: "were unsure about",
 }
 LABELLED: dict[Decision | None, str] = {
-    None: "Grounded or not?",
+    None: "Not decided yet",
     Decision.CONFIRM: "A problem",
     Decision.DISMISS: "No problem",
 }
