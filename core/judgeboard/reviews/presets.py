@@ -53,6 +53,6 @@ PLANNED: "RuleKeywords" = {
 }
 """Default rules of a queue that a plan fills: one decision per answer, which implies its label, without the judge."""
 
-FIRST_SAMPLE: "RuleKeywords" = {**PLANNED, "max_items": 30, "blind_people": True}
-"""Rules of the queue with which the review of a log begins: as many labels as a plan needs to learn from."""
+FIRST_SAMPLE: "RuleKeywords" = {**PLANNED, "max_items": 20, "blind_people": True}
+"""Rules of the queue with which the review of a log begins. Few enough that figures of 400 answers stay in view."""
 FIRST_SAMPLE_NAME = "First random sample"
