@@ -384,8 +384,8 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
     assert head(page).startswith("Undone: claims")
 
 
-def test_an_item_page_with_nothing_to_show_names_the_next_command(page_store: Store, open_page) -> None:
-    assert "judgeboard quickstart" in shown(open_page("item"))
+def test_an_item_page_with_nothing_to_show_has_the_button_of_the_next_step(page_store: Store, open_page) -> None:
+    assert [button.key for button in open_page("item").button if button.key == "next_step"] == ["next_step"]
 
 
 def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:
@@ -543,7 +543,7 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "tenant.nameacme" in words
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
-    assert "<a" not in pane
+    assert '<a href="http' not in pane
     # As stored, until the reviewer asks for Markdown.
     assert "**Granite** is." in shown(page)
     assert "| granite |" in shown(page)

@@ -174,7 +174,7 @@ def find_responses(connection: Connection, name: str) -> list[tuple[int, str]]:
 
 
 def load_item(connection: Connection, response_id: int, *, own_first: bool = False) -> Item:
-    """Return an answer with its feedback, judgments, flags and reviews, in thirteen statements at most.
+    """Return an answer with its feedback, judgments, flags and reviews, in fourteen statements at most.
 
     A reader who has to review it blind (`hidden_rows.Seen`, `read_as`) gets the texts but no hidden part. With
     ``own_first``, a reader without an own review of it gets no review by others (`hidden_of`).

@@ -46,7 +46,7 @@ def why_words(line: QueueLine) -> str:
 
 
 COLUMNS: Columns[QueueLine] = {
-    Column("Why", width=260, help=RULES_HELP): why_words,
+    Column("Why", width=220, help=RULES_HELP): why_words,
     Column("Severity", "number", width=80, help=WORST_HELP): lambda line: line.severity,
     Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
         line.groundedness
@@ -55,8 +55,8 @@ COLUMNS: Columns[QueueLine] = {
         f"{line.quality} / 4" if line.quality else None
     ),
     Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,
-    Column("Question", width=260): lambda line: one_line(line.question),
-    Column("Answer", width=300): lambda line: one_line(line.answer),
+    Column("Question", width=240): lambda line: one_line(line.question),
+    Column("Answer", width=280): lambda line: one_line(line.answer),
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
     **LOG_COLUMNS,
