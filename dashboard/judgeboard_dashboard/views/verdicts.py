@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import streamlit as st
-from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.output import Table
@@ -44,7 +43,7 @@ DIRECTIONS: Mapping[str, str] = {
     Direction.TOWARDS.value: "Towards people",
     Direction.AWAY.value: "Away from people",
 }
-Pairs = Callable[[Connection], list[VerdictPair]]
+Pairs = Callable[..., list[VerdictPair]]
 
 
 def verdicts() -> None:

@@ -1,7 +1,8 @@
 """The trial of a judge on the page Judge answers: three answers with their raw calls, before all are judged."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
@@ -18,13 +19,20 @@ from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
 from judgeboard_dashboard.session import named_reviewer, problem, seen
 from judgeboard_dashboard.widgets.texts import caption, count, heading, score
 
-if TYPE_CHECKING:
-    from judgeboard_dashboard.widgets.rejudge_form import ChosenJudge
-
 _TRIAL = "judge_trial"
 
 
-def try_button(judge: "ChosenJudge", where: RowFilter, estimate: CallEstimate) -> None:
+@dataclass(frozen=True, slots=True)
+class ChosenJudge:
+    """The fields of a judge, the host to which answers may be sent if ``agreed``, and a key that is stored nowhere."""
+
+    spec: dict[str, Any]
+    host: str | None = None
+    agreed: bool = False
+    api_key: str | None = field(default=None, repr=False)
+
+
+def try_button(judge: ChosenJudge, where: RowFilter, estimate: CallEstimate) -> None:
     """Show the button that judges three answers and stores nothing."""
     if not permitted(Action.CHOOSE_JUDGE):
         return

@@ -1,6 +1,6 @@
 """The form of the page Judge answers: which answers, which judge, and the estimated cost and time."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
@@ -30,7 +30,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import named_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
-from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
+from judgeboard_dashboard.widgets.judge_trial import ChosenJudge, end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
@@ -167,16 +167,6 @@ def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
             {} if kind in OFFLINE else {"model": load_settings().model or ""}
         )
     return specs
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenJudge:
-    """The fields of a judge, the host to which answers may be sent if ``agreed``, and a key that is stored nowhere."""
-
-    spec: dict[str, Any]
-    host: str | None = None
-    agreed: bool = False
-    api_key: str | None = field(default=None, repr=False)
 
 
 def judge_form() -> ChosenJudge | None:
