@@ -125,7 +125,7 @@ def models_of(chosen: argparse.Namespace) -> Models:
     """Return the models that were asked for, the scripted ones where none was."""
     if chosen.model is None:
         numbers = count()
-        scripted = function_endpoint(lambda messages: scripted_reply(messages, next(numbers)), "scripted")
+        scripted = function_endpoint(lambda messages: scripted_reply(messages, next(numbers)))
         return Models(scripted, scripted, scripted)
     names = (chosen.model, chosen.teacher_model or chosen.model, chosen.reviewer_model or chosen.model)
     student, teacher, reviewer = (

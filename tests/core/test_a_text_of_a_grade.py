@@ -42,7 +42,7 @@ picture(pair).input("a.example/pair")
 press(pair, "left_")
 assert run(["judge", "--judge", "lexical", "--db", "log.db"]) == 0
 differing = opened("agreement", "Lead", grade="Groundedness")
-pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Lead", response=1), differing)
+pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Mara", response=1), differing)
 own = [table(opened("my_reviews", "Mara", **query), "Review")["Picture"] for query in ({}, {"on": "pairs"})]
 print(json.dumps([kept, [picture for column in own for picture in column if picture], *map(shown, pages)]))
 """

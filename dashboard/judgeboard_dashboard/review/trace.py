@@ -37,7 +37,7 @@ def has_trace(item: Item) -> bool:
 
     Spans tell the model and what other evaluators said, so that no part of them is shown during a blind review.
     """
-    return SPAN_ID in item.response.metadata and not item.hidden.judge
+    return SPAN_ID in item.response.metadata and not (item.hidden.judge or item.hidden.queues)
 
 
 def trace_pane(item: Item) -> Html:

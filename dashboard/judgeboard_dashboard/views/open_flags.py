@@ -47,16 +47,16 @@ def why_words(line: QueueLine) -> str:
 
 COLUMNS: Columns[QueueLine] = {
     Column("Why", width=220, help=RULES_HELP): why_words,
-    Column("Severity", "number", width=80, help=WORST_HELP): lambda line: line.severity,
-    Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
+    Column("Severity", "number", width=70, help=WORST_HELP): lambda line: line.severity,
+    Column("Groundedness", "number", width=105, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
         line.groundedness
     ),
     Column("Quality", width=70, help="Score of the primary judge (1 to 4)", right=True): lambda line: (
         f"{line.quality} / 4" if line.quality else None
     ),
-    Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,
     Column("Question", width=240): lambda line: one_line(line.question),
     Column("Answer", width=280): lambda line: one_line(line.answer),
+    Column("User", width=92, help="Feedback of the assistant's user"): lambda line: line.user_feedback,
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
     **LOG_COLUMNS,

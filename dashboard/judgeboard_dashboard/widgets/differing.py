@@ -199,7 +199,7 @@ def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagre
     grade: dict[str, Any] = {"format": formats[of_all.grade], "width": 95 if of_all.grade == "label" else 65}
     columns: Columns[Disagreement] = {
         Column("Question", width=190): lambda line: one_line(line.judged.question or ""),
-        Column("Answer", width=215): lambda line: one_line(line.judged.answer or ""),
+        Column("Answer", width=200): lambda line: one_line(line.judged.answer or ""),
         Column("Type", width=80): lambda line: line.judged.query_type,
         Column("Judge", **grade): lambda line: line.judge,
         Column("People", **grade): lambda line: line.people,

@@ -199,10 +199,10 @@ def row_clicked(key: str, targets: Sequence[Rows | None], sort: Callable[[str], 
 
     def clicked() -> None:
         selection = st.session_state[key].selection
-        if sort is not None and selection.columns:
+        if selection.cells:  # a column that was clicked before stays selected
+            _pick(targets, selection.cells[0][0])
+        elif sort is not None and selection.columns:
             sort(selection.columns[0])
-            return
-        _pick(targets, selection.cells[0][0] if selection.cells else None)
 
     return clicked
 

@@ -250,7 +250,6 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
         database, "rejudge", "settings", "open_flags", "responses", "judges"
     )
     assert "New judge: cited" in rejudge["Judge version"]
-    assert "gateway" in rejudge["Provider"]
     assert "Too long" in settings["Rules whose decisions imply a label"]
     assert "too long" in flags["Rule"]
     assert "too long" in answers["Rule"]

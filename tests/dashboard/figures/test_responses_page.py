@@ -114,7 +114,7 @@ def test_graded_and_scores_filter(open_page: OpenPage, figures: FiguresLog) -> N
 
 
 def test_nothing_matches_and_nothing_is_there(open_page: OpenPage, sqlite_store: Store) -> None:
-    assert "judgeboard import FILE" in texts(open_page("responses"), "jb-empty")[0]
+    assert "step_Import a log" in [button.key for button in open_page("responses").button]
     assert texts(open_page("responses", query_type="none"), "jb-empty") == ["No answer matches."]
 
 

@@ -76,10 +76,8 @@ def filled(sqlite_store: Store) -> list[int]:
     return fill(sqlite_store, ITEMS)
 
 
-def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> None:
-    app = open_page("self_reference")
-    assert "compare ssr --pairs" in app.code[0].value
-    assert "--kind samples" in texts(app, "jb-cap")[-1]
+def test_without_any_answer_the_page_has_the_button_of_the_next_step(open_page: OpenPage) -> None:
+    assert "step_Import a log" in [button.key for button in open_page("self_reference").button]
 
 
 def test_the_page_has_the_caveats(open_page: OpenPage, filled: list[int]) -> None:
