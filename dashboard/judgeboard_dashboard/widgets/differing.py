@@ -203,7 +203,7 @@ def _table(page: DisagreementPage, of_all: Cell, place: Place | None) -> Disagre
         Column("Type", width=80): lambda line: line.judged.query_type,
         Column("Judge", **grade): lambda line: line.judge,
         Column("People", **grade): lambda line: line.people,
-        Column("Difference", "number"): lambda line: line.difference,
+        Column("Difference", "number", width=85): lambda line: line.difference,
     }
     chosen = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
     shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
