@@ -60,11 +60,11 @@ def test_a_click_on_a_line_opens_its_item(page: Page, site) -> None:
     box = table.bounding_box()
     assert box is not None
     table.evaluate("canvas => canvas.focus()")
-    page.mouse.click(box["x"] + 450, box["y"] + 18)
+    page.mouse.click(box["x"] + 600, box["y"] + 18)
     idle(page)
     # Neither the focus nor a click on a header opens an item.
     assert "/open_flags" in page.url
-    page.mouse.click(box["x"] + 450, box["y"] + 58)
+    page.mouse.click(box["x"] + 600, box["y"] + 58)
     page.wait_for_url(re.compile(rf"flag={site.rows.flags['many-passages']}\b"))
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
 
