@@ -26,7 +26,7 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.ratings import AnswerRatings, PairSource, RatingPairs
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.samples import LabelledAnswers, SampledLabels, judging_version, labelled_answers
-from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.arrays import BoolArray, renumbered
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     measured,
@@ -355,8 +355,8 @@ class _Measure:
 
     def _bounds(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[float, float]:
         rows: BoolArray | slice = slice(None) if inside is None else inside
-        values, groups = self.loaded.values[rows], self.loaded.groups[rows]
-        return bounds(sample.stratum_of, sample.is_sampled, values, groups, self.target)
+        groups = renumbered(self.loaded.groups[rows])
+        return bounds(sample.stratum_of, sample.is_sampled, self.loaded.values[rows], groups, self.target)
 
     def judge_share(self, sample: SampledLabels, inside: BoolArray | None) -> Estimate:
         """Return the judge's own share of bad answers, or its mean grade."""

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, renumbered, same_length
+from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
 from judgeboard.stats.chance_corrected import gwet_of_tables
 from judgeboard.stats.confusion import macro_recall, matthews
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
@@ -184,12 +184,7 @@ def bounds(
     count = int(strata.max(initial=-1)) + 1
     is_unsampled = np.bincount(strata, weights=sampled, minlength=count)[strata] == 0
     counting = sampled | is_unsampled
-    # Answers that count by their number alone need no row of their evidence group.
-    rows = np.flatnonzero(counting | (np.bincount(groups) > 1)[groups])
-    of_rows = strata[rows], np.zeros(len(rows)), renumbered(groups[rows]), count, counting[rows]
-    population, labels = summed(*of_rows, values[counting])
-    others: IntArray = np.bincount(strata, minlength=count) - np.bincount(strata[rows], minlength=count)
-    population = population.with_alone(others, np.zeros_like(others))
+    population, labels = summed(strata, np.zeros(len(strata)), groups, count, counting, values[counting])
     ends = []
     for assumed in (0.0, 1.0):
         known = replace(labels, values=np.where(np.isnan(labels.values), assumed, labels.values))

@@ -151,12 +151,8 @@ class Store:
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
         with self._named_errors(), self._connected() as connection:
-            kept: dict[Any, Any] = {}
-            connection.execution_options(**{_KEPT: kept})
-            try:
-                yield connection
-            finally:
-                kept.clear()  # a connection may wait long for the garbage collector
+            connection.execution_options(**{_KEPT: {}})
+            yield connection
             connection.rollback()
 
     @contextmanager

@@ -91,12 +91,6 @@ def list_schemas(connection: Connection) -> list[StoredSchema]:
     return [_stored(row) for row in connection.execute(query)]
 
 
-def list_label_sets(connection: Connection) -> dict[str, StoredSchema]:
-    """Return the newest version of each label set by name (`LabelSchema.is_label_set`)."""
-    newest = {each.schema.name: each for each in reversed(list_schemas(connection))}
-    return {name: each for name, each in sorted(newest.items()) if each.schema.is_label_set}
-
-
 def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
     """Return the options of the categories with this name, those of the newest schemas first; empty if there are none.
 

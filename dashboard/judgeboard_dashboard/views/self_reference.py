@@ -140,19 +140,6 @@ def _verdict(verdict: LatestComparison) -> Html:
     return _line(comparison_words(verdict), shortened(verdict.reasoning or "", LONGEST_SAMPLE))
 
 
-def figures(result: SelfReferenceResult, chosen: Choices) -> None:
-    """Show the share by condition, the accuracy of its own answer by level, and the accuracy at each gate."""
-    conditions, levels, gates, *_ = result.parts
-    if conditions.rows:
-        heading("With and without its own answer")
-        table(_fixed(conditions.table()), key="conditions_self_reference")
-    for part in (levels, gates):
-        if part.rows:
-            heading(part.sentence)
-            under = ("Click a row to use this gate on the page.",)
-            table(_fixed(part.table()), chosen.at_gates(part), key=f"{part.headline.code}_self_reference", under=under)
-
-
 MOST_LINES = 500
 SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong"}
 CORRECT = {RIGHT: "yes", WRONG: "no"}
@@ -192,8 +179,7 @@ def self_reference() -> None:
         return
     sentence(result.sentence)
     caption(MEANINGS, *result.caveats, *result.next)
-    figures(result, chosen)
-    heading("Effect by gate and own answer")
+    heading("With and without its own answer")
     table(
         _fixed(result.table("n", "share", *CONDITIONS)),
         [*(chosen.rows(listed=part) for part in result.slices), chosen.rows(listed=EVERY)],
@@ -202,7 +188,13 @@ def self_reference() -> None:
     )
     of_all = [row.figure for row in result.rows if row.slice is ALL and row.figure not in {"n", *CONDITIONS}]
     table(_fixed(result.table(*of_all)), key="figures_self_reference")
-    *_, categories, tuned = result.parts
+    conditions, levels, gates, categories, tuned = result.parts
+    table(_fixed(conditions.table()), key="conditions_self_reference")
+    for part in (levels, gates):
+        if part.rows:
+            heading(part.sentence)
+            under = ("Click a row to use this gate on the page.",)
+            table(_fixed(part.table()), chosen.at_gates(part), key=f"{part.headline.code}_self_reference", under=under)
     for part in (categories, tuned):
         heading(part.sentence)
         table(
