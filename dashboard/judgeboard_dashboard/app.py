@@ -56,7 +56,7 @@ PAGES = with_pages_of_methods(
             "my_reviews": Tab("My reviews", "how-to/queues.md"),
             "item": Tab("Item", "how-to/queues.md"),
         },
-        "Answers": {
+        "Answers & problems": {
             "responses": Tab("Answers", "concepts/signals.md"),
             "problems": Tab("Problems", "how-to/queues.md"),
         },
@@ -68,8 +68,8 @@ PAGES = with_pages_of_methods(
             "versions": Tab("Versions", "concepts/judge-versions.md"),
             "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
         },
-        "Tests": {"pairs": Tab("Pairs", "how-to/compare.md")},
-        "Automation": {
+        "Tests & pairs": {"pairs": Tab("Pairs", "how-to/compare.md")},
+        "Runs & alerts": {
             "rejudge": Tab("Judge answers", "how-to/judge.md"),
             "judging": Tab("Judging rules", "how-to/rules.md"),
             "alerts": Tab("Alerts", "how-to/rules.md"),
@@ -86,7 +86,7 @@ PAGES = with_pages_of_methods(
 )
 FIRST = "overview"  # at the address "/"
 VIEWS = Path(__file__).with_name("views")
-OF_REVIEWERS = ("Review", "Answers")
+OF_REVIEWERS = ("Review", "Answers & problems")
 HEAD_LINE = "item"  # the view with a head line instead of a title
 LONG_WORK = "runs"  # the view that lists what goes on
 

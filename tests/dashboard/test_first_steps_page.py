@@ -49,7 +49,7 @@ def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, n
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="step_Judge answers").click().run()
-    assert [title.value for title in page.title] == ["Automation"]
+    assert [title.value for title in page.title] == ["Runs & alerts"]
     page.text_input(key="ask_model_New judge: chat model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url_New judge: chat model").set_value(endpoint.url).run()
     page.text_input(key="ask_api_key").set_value(KEY).run()

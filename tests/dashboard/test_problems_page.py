@@ -16,7 +16,7 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
     app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_problems")
-    assert app.title[0].value == "Answers"
+    assert app.title[0].value == "Answers & problems"
     assert "Answers: low groundedness, " in shown(app)
     app = open_page("problems", new="1", rule="low_groundedness")
     assert "had this problem" in shown(app)

@@ -46,7 +46,7 @@ def alignment_section(version: StoredVersion) -> None:
         heading("Prompt")
         show_prompt_difference(page.before, page.after)
         if page.accepted is not None:
-            caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Automation.")
+            caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs & alerts.")
         elif page.stored.look.conclusion != Conclusion.BETTER:
             caption("This prompt was not shown to be better, so it cannot be accepted.")
         elif not permitted(Action.CHOOSE_JUDGE):

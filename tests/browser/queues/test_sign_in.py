@@ -166,7 +166,7 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
     refused = "imports, keys, people and events is for auditors, leads and admins; you are a reviewer"
     expect(page.get_by_role("alert").filter(has_text=refused)).to_be_visible()
     menu = page.get_by_test_id("stToolbar")
-    for title in ("Settings", "Automation", "Overview"):
+    for title in ("Settings", "Runs & alerts", "Overview"):
         expect(menu).not_to_contain_text(title)
     details = [event.details for event in site.events(kind="refused", actor=BOB)]
     assert {(each["action"], each["role"]) for each in details} == {("see_managed", "reviewer")}

@@ -42,7 +42,7 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
 def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name: str, rows: str) -> None:
     page = open_page(name, query_type="complex")
     page.button(key=f"{name}_rejudge").click().run()
-    assert page.title[0].value == "Automation"
+    assert page.title[0].value == "Runs & alerts"
     assert page.selectbox(key="rejudge_rows").value == rows
     assert page.multiselect(key="rejudge_query_type").value == ["complex"]
     assert {"open": "open flags, complex", "match": ">complex<"}[rows] in markup(page)

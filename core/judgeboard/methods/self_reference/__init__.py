@@ -7,7 +7,7 @@ REGISTRATION = Registration(
         ("Measure", "compare", "ssr"): f"{__name__}.command:ssr_command",
         ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command:make_pairs_command",
     },
-    pages={"self_reference": Page("Tests", "Self-reference", "how-to/compare.md")},
+    pages={"self_reference": Page("Tests & pairs", "Self-reference", "how-to/compare.md")},
     tables=f"{__name__}.tables",
     imports={
         "samples": Kind(
