@@ -75,7 +75,7 @@ PAGES = with_pages_of_methods(
             "alerts": Tab("Alerts", "how-to/rules.md"),
             "runs": Tab("Runs", "how-to/judge.md"),
         },
-        "Settings": {
+        "Data & settings": {
             "sources": Tab("Sources", "tools/files.md"),
             "people": Tab("People", "how-to/teams.md"),
             "schemas": Tab("Label schemas", "how-to/label-schemas.md"),

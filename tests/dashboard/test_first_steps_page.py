@@ -31,7 +31,7 @@ def test_an_empty_database_has_three_first_steps(page_store: Store, open_page, b
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
     page = page.button(key=f"step_{button}").click().run()
-    assert [title.value for title in page.title] == ["Settings"]
+    assert [title.value for title in page.title] == ["Data & settings"]
     assert bool(page.get("file_uploader")) is (part == "import_form")
 
 
@@ -43,7 +43,7 @@ def test_each_empty_page_has_the_one_next_button(page_store: Store, open_page, n
     page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
     assert "Enter your name" not in markup(page)
-    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == ["Settings"]
+    assert [title.value for title in page.button(key="step_Import a log").click().run().title] == ["Data & settings"]
 
 
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:

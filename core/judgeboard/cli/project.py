@@ -163,7 +163,7 @@ def config_command(schema: bool, confirms: bool) -> int:
 
     The origin is one of these: a variable of the environment, a line of judgeboard.toml, `stored` (in the database), or
     `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
-    gives a value, the page Settings cannot change it.
+    gives a value, the page Flag rules cannot change it.
 
     A project file that names an address, a command, or a file outside of its folder is in force only after you have
     confirmed it. A changed file needs a new confirmation.

@@ -24,7 +24,7 @@ DEFAULT_JUDGE = (
     "Judge version: name (newest version), 'name v3' or fingerprint (default: the newest version of the primary judge)."
 )
 REVIEW_THE_REST = (
-    "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Settings, or as "
+    "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Flag rules, or as "
     "JUDGEBOARD_UNCERTAIN_VERDICT. Then run `judgeboard flags apply`."
 )
 

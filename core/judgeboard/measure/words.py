@@ -235,7 +235,7 @@ WORDS: dict[str, str] = {
     "label_once_more": "Let one more person label them.",
     "label_some": "Label {labels:,} of the {answers:,} {words}.",
     # Thresholds: whether to keep the one in force
-    "threshold_use": "To use a threshold: page Settings, part Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query "
+    "threshold_use": "To use a threshold: page Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query "
     "types: JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3').",
     "threshold_apply": "Then run `judgeboard flags apply`.",
     "threshold_apply_and_supersede": "Then run `judgeboard flags apply --yes`. It supersedes {n:open flag}.",

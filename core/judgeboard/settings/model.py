@@ -126,7 +126,7 @@ class Naming:
 
 
 def number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
-    """Return the field of a number, with what the page *Settings* shows of it."""
+    """Return the field of a number, with what the page *Flag rules* shows of it."""
     return Field(default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step})
 
 
@@ -247,8 +247,8 @@ class Thresholds(BaseModel):
     low_groundedness_by_type: Annotated[Names, Naming("query type", assigns=True)] = Field(
         (),
         title="Low groundedness for query types",
-        description="Other values of “Low groundedness below” for some query types, such as QA=0.3. On the page "
-        "Settings, the part Thresholds finds such values.",
+        description="Other values of “Low groundedness below” for some query types, such as QA=0.3. The page "
+        "Thresholds finds such values.",
     )
     checks: Text = Field(
         "",
@@ -297,7 +297,7 @@ class Thresholds(BaseModel):
 
 
 THRESHOLDS: tuple[str, ...] = tuple(name for name in Thresholds.model_fields if name != "flag_rules")
-"""The thresholds of the rules of Judgeboard, which the page *Settings* can change."""
+"""The thresholds of the rules of Judgeboard, which the page *Flag rules* can change."""
 
 
 def _type_and_threshold(text: str) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""The view Flag rules of the page Settings."""
+"""The view Flag rules of the page Data & settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

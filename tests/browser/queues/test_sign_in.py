@@ -166,14 +166,14 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
     refused = "imports, keys, people and events is for auditors, leads and admins; you are a reviewer"
     expect(page.get_by_role("alert").filter(has_text=refused)).to_be_visible()
     menu = page.get_by_test_id("stToolbar")
-    for title in ("Settings", "Runs & alerts", "Overview"):
+    for title in ("Data & settings", "Runs & alerts", "Overview"):
         expect(menu).not_to_contain_text(title)
     details = [event.details for event in site.events(kind="refused", actor=BOB)]
     assert {(each["action"], each["role"]) for each in details} == {("see_managed", "reviewer")}
     change_role(site.store, BOB, Role.LEAD, "cli:root")
     visit(page, "/settings")
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
-    expect(menu).to_contain_text("Settings")
+    expect(menu).to_contain_text("Data & settings")
     copied = cookies_of(page)
     with page_session(site.url, copied) as open_since:
         open_since.open("/item")

@@ -155,7 +155,7 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_
     assert "40 % [" in unusable
     assert unusable.endswith("(2 error).")
     assert "No alarm" not in shown(page)
-    assert [title.value for title in press(page, "failure_0_open").title] == ["Settings"]
+    assert [title.value for title in press(page, "failure_0_open").title] == ["Data & settings"]
 
 
 def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page: OpenPage, page_store: Store) -> None:
