@@ -329,8 +329,8 @@ def request_rejudge(
     try:
         with allowed(store, actor, Action.REJUDGE_ONE) as connection:
             if Action.REJUDGE_MANY not in role_now(connection, actor).actions:
-                _narrow_for_reviewer(connection, job, actor)
-            job.judge = with_last_address(connection, job.judge)
+                job = _narrow_for_reviewer(connection, job, actor)
+            job = job.changed(judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)
             lock_requests(connection)
             _refuse_twice(connection, job)
@@ -431,7 +431,7 @@ def check_spec(judge: dict[str, Any], max_cost: float | None, concurrency: int) 
     check_limits(max_cost, concurrency)
 
 
-def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> None:
+def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> Job:
     # A reviewer cannot choose the address: at an address of their own, they could write the verdict themselves.
     where = from_dict(job.filter["where"])
     response_ids = matching(connection, where, limit=2)
@@ -441,7 +441,7 @@ def _narrow_for_reviewer(connection: Connection, job: Job, actor: Actor) -> None
     if judge is None:
         require(connection, actor, Action.CHOOSE_JUDGE)
     where = replace(where, response_ids=tuple(response_ids))
-    job.filter, job.judge = job.filter | {"where": where.as_dict()}, judge or job.judge
+    return job.changed(filter=job.filter | {"where": where.as_dict()}, judge=judge or job.judge)
 
 
 def _check_confirmed(connection: Connection, job: Job, confirmed_host: str | None) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, dataclass_transform
 
 from sqlalchemy import (
     JSON,
@@ -30,6 +30,7 @@ from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 from sqlmodel._compat import SQLModelConfig
+from sqlmodel.main import SQLModelMetaclass
 
 from judgeboard.domain import Status
 
@@ -138,8 +139,15 @@ def column(
     return Field(**options, sa_column_kwargs={"comment": comment, "info": known})
 
 
-class Row(SQLModel, registry=registry(metadata=METADATA)):
-    """A row of a table. Classes describe tables; statements read rows of `table_of` a class, which costs less.
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(column,))
+class RowClass(SQLModelMetaclass):
+    """The class of the classes of rows, which tells type checkers that the columns of a row are set once."""
+
+
+class Row(SQLModel, metaclass=RowClass, registry=registry(metadata=METADATA)):
+    """A row of a table, as it is made, read and passed on. Its columns are set once; statements change what is stored.
+
+    Facts in bulk are read as columns of `table_of` a class, which costs less.
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
     that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
@@ -160,6 +168,16 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     in_record: ClassVar[bool] = False
     of_responses: ClassVar[str] = ""
     began_with: ClassVar[str | None] = None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a column of a new row; raise AttributeError if it has a value."""
+        if name in self.__dict__ and not name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__}.{name} has a value already")
+        super().__setattr__(name, value)
+
+    def changed(self, **values: object) -> Self:
+        """Return a row of its own with other values; what is stored stays as it is."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | values)
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns in the order of the class."""

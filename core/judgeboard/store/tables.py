@@ -29,6 +29,7 @@ from judgeboard.domain import (
     WhyDiffers,
 )
 from judgeboard.registry.methods import load_method_tables
+from judgeboard.store.clock import utc_now
 from judgeboard.store.columns import METADATA as METADATA  # noqa: PLC0414 - for those who need all tables
 from judgeboard.store.columns import (
     OF_ANSWER_OR_PAIR,
@@ -930,10 +931,10 @@ class Job(Row, table=True):
     filter: dict[str, Any] = column(JsonValue, default_factory=dict)
     judge: dict[str, Any] = column(JsonValue, default_factory=dict)
     estimate: dict[str, Any] = column(JsonValue, default_factory=dict)
-    run_id: int | None = column(BigId, refers="run", index=True, changes=True)
+    run_id: int | None = column(BigId, refers="run", default=None, index=True, changes=True)
     created_at: datetime = column(Utc)
-    cancelled_at: datetime | None = column(Utc, changes=True)
-    failed: str | None = column(changes=True, comment="Why the job could not start or go on.")
+    cancelled_at: datetime | None = column(Utc, default=None, changes=True)
+    failed: str | None = column(default=None, changes=True, comment="Why the job could not start or go on.")
 
 
 JOB = table_of(Job)
@@ -1176,11 +1177,13 @@ class Pull(Row, table=True):
 
     tool: str = column(primary_key=True)
     project: str = column(primary_key=True)
-    done_until: datetime | None = column(Utc)
-    since: datetime | None = column(Utc)
-    until: datetime | None = column(Utc)
-    position: str | None = column(comment="The next page of the window from `since` to `until`, in the tool's words.")
-    at: datetime = column(Utc)
+    done_until: datetime | None = column(Utc, default=None)
+    since: datetime | None = column(Utc, default=None)
+    until: datetime | None = column(Utc, default=None)
+    position: str | None = column(
+        default=None, comment="The next page of the window from `since` to `until`, in the tool's words."
+    )
+    at: datetime = column(Utc, default_factory=utc_now)
 
 
 PULL = table_of(Pull)
@@ -1202,15 +1205,15 @@ class PushTarget(Stored, table=True):
     with_notes: bool = column(default=False)
     every_s: float = column(comment="Seconds between two pushes.")
     state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
-    executor_id: str | None = column(changes=True, comment="The worker that is pushing now.")
+    executor_id: str | None = column(default=None, changes=True, comment="The worker that is pushing now.")
     next_at: datetime = column(Utc, changes=True)
-    tried_at: datetime | None = column(Utc, changes=True)
-    succeeded_at: datetime | None = column(Utc, changes=True)
+    tried_at: datetime | None = column(Utc, default=None, changes=True)
+    succeeded_at: datetime | None = column(Utc, default=None, changes=True)
     pushed: int = column(default=0, changes=True)
     refused: int = column(default=0, changes=True)
     waiting: int = column(default=0, changes=True)
-    reason: str | None = column(changes=True)
-    problem: str | None = column(changes=True)
+    reason: str | None = column(default=None, changes=True)
+    problem: str | None = column(default=None, changes=True)
     at: datetime = column(Utc)
 
     __table_args__ = (

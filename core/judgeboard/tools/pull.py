@@ -206,13 +206,13 @@ def _pull_window(history: History, pull: Pull, pages: _PageImport, progress: Cal
         except Refused:
             if pull.position is None or again:
                 raise
-            again, pull.position = True, None  # the tool has forgotten the position
+            again, pull = True, pull.changed(position=None)  # the tool has forgotten the position
             continue
         pages.add(page)
         progress(pages.result.traces)
         if page.next is None:
-            pull.done_until, pull.since, pull.until = _done(pull), None, None
-        pull.position = page.next
+            pull = pull.changed(done_until=_done(pull), since=None, until=None)
+        pull = pull.changed(position=page.next)
         with pages.store.writing() as connection:
             save_pull(connection, pull, utc_now())
         if page.next is None:
