@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, charts, table_rows, text_with, texts
+from app_pages import OpenPage, table_rows, text_with, texts
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.methods.suites.results import suite_result
 from judgeboard.methods.suites.run import run_suite
@@ -27,7 +27,7 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page: OpenPage, run
     assert "The gate fails." in sentence
     assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
     assert app.selectbox(key="baseline").options == [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
-    assert len(charts(app)) == 1
+    assert [row[0] for row in table_rows(app, "Candidate")] == list(reversed(runs))
     parts = texts(app, "jb-part")
     assert parts[1] == "By dimension"
     assert parts[2].endswith("not pass, 9")
@@ -47,12 +47,6 @@ def test_a_case_without_a_score_stands_apart_and_a_hostile_question_is_text(
     (failed,) = table_rows(app, "Weakest")
     assert failed[:3] == [2.5, HOSTILE, "accuracy 2"]
     assert not any(part.startswith("Against") for part in texts(app, "jb-part"))
-
-
-def test_tables_take_the_place_of_the_chart(open_page: OpenPage, runs: list[int]) -> None:
-    app = open_page("suites", tables="true")
-    assert charts(app) == []
-    assert [row[0] for row in table_rows(app, "Candidate")] == runs
 
 
 def test_a_failed_answer_opens_as_an_item_and_says_what_the_rubric_gave(

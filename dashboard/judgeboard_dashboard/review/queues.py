@@ -72,7 +72,7 @@ from judgeboard_dashboard.widgets.navigation import (
     open_button,
     start_button,
 )
-from judgeboard_dashboard.widgets.tables import choose_row, show_rows
+from judgeboard_dashboard.widgets.tables import choose_row, foot, show_rows
 from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
     capital,
@@ -146,13 +146,8 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Assigned to", width=150): lambda progress: (
             ", ".join(person.name for person in progress.assigned_to) or "everybody"
         ),
-        Column("Rules", width=420): _rules_words,
     }
     return Table.of(queues, columns)
-
-
-def _rules_words(progress: QueueProgress) -> str:
-    return " · ".join(f"{label}: {value}" for label, value in progress.rules.items())
 
 
 def item_words(progress: QueueProgress) -> str:
@@ -206,7 +201,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
     if nothing is not None:
         show(tag("div", nothing.note.text, cls="jb-say"))
-    show(tag("div", _rules_words(progress), cls="jb-cap"))
+    caption(" · ".join(f"{label}: {value}" for label, value in progress.rules.items()))
     sample = short_sample_note(progress)
     if sample is not None:
         note(sample.text, lead="The random sample is short.")
@@ -343,7 +338,10 @@ def queue_list() -> None:
         return
     names = [progress.queue.name for progress in queues]
     key = f"queues_{hashlib.sha256(repr(names).encode()).hexdigest()[:8]}"  # a selection is an index into them
-    _chosen_queue(queues[choose_row(list_table(queues, reviewer.id), key=key, most=8)], reviewer)
+    listed = list_table(queues, reviewer.id)
+    chosen = choose_row(listed, key=key, most=8)
+    foot(listed, "queues")
+    _chosen_queue(queues[chosen], reviewer)
 
 
 def _own_queues(reviewer: Reviewer, *, lead: bool, closed: bool) -> list[QueueProgress]:

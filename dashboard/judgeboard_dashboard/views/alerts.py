@@ -85,7 +85,6 @@ def alerts() -> None:
     if events:
         heading("Open events")
         table(Table.of(events, EVENT_COLUMNS), key=f"alert_events_{len(events)}", name="alert_events", most=8)
-    heading("Rules")
     if rules:
         chosen = rules[choose_row(Table.of(rules, RULE_COLUMNS), key=f"alert_rules_{len(rules)}", most=10)]
         for rule in rules:

@@ -49,8 +49,8 @@ from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button
-from judgeboard_dashboard.widgets.tables import one_line, show_rows
-from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, short, when
+from judgeboard_dashboard.widgets.tables import one_line, table
+from judgeboard_dashboard.widgets.texts import capital, count, sentence, short, when
 
 STAGE_NOTES = {
     Stage.BLIND: "blind",
@@ -60,9 +60,9 @@ STAGE_NOTES = {
 STATES = {ItemState.CONFLICT: "for a lead", ItemState.ADJUDICATED: "adjudicated"}
 MOST = 200
 COLUMNS: Columns[ConflictLine] = {
-    Column("Differ on", width=215): lambda line: capital(", ".join(line.differ_on)),
+    Column("Differ on", width=135): lambda line: capital(", ".join(line.differ_on)),
     Column("Reviews", "count", width=70): lambda line: line.reviews,
-    Column("Question", width=380): lambda line: one_line(line.item.question),
+    Column("Question", width=460): lambda line: one_line(line.item.question),
     Column("Type", width=100): lambda line: line.item.query_type,
     Column("Queue", width=180): lambda line: line.item.queue,
     Column("State", width=110): lambda line: STATES.get(line.item.state),
@@ -95,8 +95,7 @@ def conflicts() -> None:
         more = "more than " if own.next is not None else ""
         number = f"{more}{count(len(lines), 'item')}"
         sentence("You and others also differ on these items." if listed else f"You and others differ on {number}.")
-        _table(lines, key=f"own_conflicts_{lines[0].item.item_id}_{len(lines)}", queue=None)
-        caption("Reviews of others are shown once a lead has adjudicated.")
+        _table(lines, "own_conflicts", None, "Reviews of others are shown once a lead has adjudicated.")
 
 
 def _adjudicated(queue: str | None, lead: Reviewer) -> None:
@@ -126,13 +125,14 @@ def _open_conflicts(queue: str | None) -> Sequence[ConflictLine]:
     with st.container(key="conflicts_top", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         sentence(f"{more}{count(n, 'open conflict')}{where}.")
         start_button("Start", conflict_rows(queue, conflicts.lines[0].item.item_id), key="conflicts_start")
-    _table(conflicts.lines, key=f"conflicts_{conflicts.lines[0].item.item_id}_{n}", queue=queue)
+    _table(conflicts.lines, "conflicts", queue)
     return conflicts.lines
 
 
-def _table(lines: Sequence[ConflictLine], *, key: str, queue: str | None) -> None:
+def _table(lines: Sequence[ConflictLine], name: str, queue: str | None, *under: str) -> None:
     targets = [conflict_rows(queue, line.item.item_id) for line in lines]
-    show_rows(Table.of(lines, COLUMNS), key=key, targets=targets)
+    key = f"{name}_{lines[0].item.item_id}_{len(lines)}"
+    table(Table.of(lines, COLUMNS), targets, key=key, name=name, under=under)
 
 
 def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:

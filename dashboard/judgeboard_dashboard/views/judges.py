@@ -49,9 +49,8 @@ GROUPS = {
 }
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
-    Column("Check", width=140): lambda line: check_title(line[0]),
-    Column("Answer", width=170): lambda line: line[1].external_id,
-    Column("Question", width=260): lambda line: line[1].question,
+    Column("Check", width=220): lambda line: check_title(line[0]),
+    Column("Question", width=320): lambda line: line[1].question,
 }
 
 
@@ -173,7 +172,7 @@ def _answers(health: HealthPage) -> None:
         Table.of(health.answers, COLUMNS),
         [item(answer.response_id) for _, answer in health.answers],
         key="judge_answers",
-        under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
+        under=("Click a row to open the answer.",),
         most=10,
     )
 

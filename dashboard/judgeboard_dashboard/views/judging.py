@@ -77,7 +77,7 @@ def judging() -> None:
             show_problem(rule.name, rule.problem)
         _buttons(chosen)
     else:
-        caption("There is no judging rule yet. In a terminal: `judgeboard rule add judge NAME --judge KIND`")
+        caption("There is no judging rule yet.")
     _form()
 
 

@@ -174,7 +174,6 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
     if version is None:
         sentence(f"{count(total, 'pair')}. No judge has compared them yet.")
     for result in (each for each in pairs.aspects if each.about.grade == aspect):
-        heading(f"{result.about.judges[0]}, {aspect}")
         caption(*result.caveats)
         measured = {row.figure for row in result.rows if row.value is not None}
         table(
@@ -188,19 +187,14 @@ def _figures(pairs: PairList, aspect: str, total: int) -> None:
             most=8,
         )
     # How often the answers of each model are preferred
-    for result in (each for each in pairs.rankings if each.about.grade == aspect):
+    rankings = [each for each in pairs.rankings if each.about.grade == aspect]
+    for result in rankings:
         caption(result.sentence)
-        table(
-            result.table(*MODELS),
-            key=f"models_{result.about.people}",
-            under=(
-                "A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.",
-                "Intervals: 95 % CI, bootstrap over questions.",
-            ),
-            most=8,
-        )
+        table(result.table(*MODELS), key=f"models_{result.about.people}", most=8)
         if result.caveats:
             table(result.table(*CORRELATIONS), key="correlations", under=[each.text for each in result.caveats])
+    if rankings:
+        caption("A tie is half a win. Strength (Bradley and Terry): log-odds of a win against the average model.")
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:

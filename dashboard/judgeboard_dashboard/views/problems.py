@@ -122,7 +122,7 @@ def _all() -> None:
         heading("Issues")
         newest = f"The first {MOST}." if len(measured) == MOST else None
         targets = [Rows(PAGE, {"issue": str(issue.number)}) for issue, _ in measured]
-        under = (newest, "Click a row to open the issue. Intervals: 95 %.")
+        under = (newest, "Click a row to open the issue. Intervals: 95 % CI.")
         table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
     if tagged:
         _mode_counts()

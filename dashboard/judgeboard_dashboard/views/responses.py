@@ -144,8 +144,14 @@ def responses() -> None:
         return
     words = f" · {filters.words}" if filters.words else ""
     words += f" · {order.words}{', only answers that have one' if order.name in HEADERS['Groundedness'] else ''}"
-    show(tag("div", tag("b", count(answers.total, "answer")), words, cls="jb-say jb-line"))
-    _table(answers, filters, values, known)
+    with st.container(key="responses_start", horizontal=True, vertical_alignment="center", gap="small"):
+        show(tag("div", tag("b", count(answers.total, "answer")), words, cls="jb-say jb-line"))
+        if known:
+            with st.popover("Columns", icon=":material/view_column:"):
+                shown = [each.field for each in known]
+                st.multiselect("Metadata columns", shown, key=_COLUMNS, placeholder="None", width=300)
+        selecting = select_button("responses")
+    _table(answers, filters, values, selecting=selecting)
     _foot(filters, answers)
     used = {metadata_condition(each).field for each in filters.where.metadata}
     if filters.sort.removeprefix(DESCENDING).startswith(METADATA):
@@ -190,7 +196,8 @@ def _table(
     answers: LinePage[ResponseLine],
     filters: Filters,
     values: Mapping[int, tuple[Any, ...]],
-    known: Sequence[MetadataField],
+    *,
+    selecting: bool,
 ) -> None:
     titles = [column.title for column in COLUMNS]
     # If a column of the page has the same title, the metadata field is shown with its full name.
@@ -202,12 +209,6 @@ def _table(
 
     metadata = {Column(name, width=120): value_of(place) for place, name in enumerate(names)}
     rows = Table.of(answers.lines, {**COLUMNS, **metadata})
-    with st.container(key="responses_looks", horizontal=True, vertical_alignment="center", gap="small"):
-        selecting = select_button("responses")
-        if known:
-            fields = [each.field for each in known]
-            with st.popover("Columns", icon=":material/view_column:"):
-                st.multiselect("Metadata columns", fields, key=_COLUMNS, placeholder="None", width=300)
     if selecting:
         rejudged = None if filters.where.response_ids is not None else "match"
         all_of = (lambda: _all_ids(filters), lambda: _export(filters))

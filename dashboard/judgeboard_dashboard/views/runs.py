@@ -78,11 +78,11 @@ RUN_COLUMNS: Columns[RunLine] = {
     Column("Judge version", width=120): lambda line: line.run.version_title,
     Column("State", width=85): lambda line: line.run.state.value,
     Column("Asked", "count", width=60): lambda line: line.counts.asked,
-    Column("ok", "count", width=60): lambda line: line.counts.ok,
-    Column("unparsable", "count", width=82): lambda line: line.counts.unparsable,
-    Column("refused", "count", width=62): lambda line: line.counts.refused,
-    Column("error", "count", width=52): lambda line: line.counts.error,
-    Column("not reached", "count", width=85): lambda line: line.not_reached,
+    Column("Ok", "count", width=60): lambda line: line.counts.ok,
+    Column("Unparsable", "count", width=82): lambda line: line.counts.unparsable,
+    Column("Refused", "count", width=62): lambda line: line.counts.refused,
+    Column("Error", "count", width=52): lambda line: line.counts.error,
+    Column("Not reached", "count", width=85): lambda line: line.not_reached,
     Column("Selected", "count", width=75): lambda line: line.run.selected,
     Column("Usable", "share", width=105, help="ok as a share of asked", bar=True): lambda line: (
         line.counts.ok / line.counts.asked if line.counts.asked else None

@@ -12,7 +12,6 @@ from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence
 
@@ -33,7 +32,6 @@ def schemas() -> None:
     stored = versions.get(title or "")
     _editor(stored)
     caption("A changed schema becomes the next version of its name. Queues and reviews keep their version.")
-    open_button("Failure modes of answers", Rows("problems", {}), key="schemas_modes", type="tertiary")
     if stored is not None:
         heading("Agreement")
         with reading() as connection:

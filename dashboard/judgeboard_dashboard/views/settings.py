@@ -15,7 +15,6 @@ from judgeboard.store.overview import count_log
 from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import PRIMARY_JUDGE, SETTING_KEYS, SettingLine, setting_origins
 from judgeboard.store.statements import batches
-from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -25,8 +24,7 @@ from judgeboard_dashboard.session import (
     stacking_columns,
 )
 from judgeboard_dashboard.widgets.flag_rules import apply_rules, field_key, store_settings
-from judgeboard_dashboard.widgets.navigation import Rows, open_button
-from judgeboard_dashboard.widgets.texts import capital, count, heading, rule_words, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, rule_words, when
 
 IMPLYING = (LOW_GROUNDEDNESS,)
 ABOUT = Settings.model_fields
@@ -46,9 +44,6 @@ def rules() -> None:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
     with right:
         apply_rules(answers)
-        with st.container(key="settings_other_rules", horizontal=True, gap="small"):
-            for label, view in (("Judging rules", "judging"), ("Alert rules", "alerts")):
-                open_button(label, Rows(view, {}), key=f"settings_{view}", type="tertiary")
 
 
 def refused(key: str, value: float | None) -> str | None:
@@ -60,13 +55,11 @@ def refused(key: str, value: float | None) -> str | None:
     return f"{ABOUT[key].title}: enter a number from {low:g} to {high:g}{entered}."
 
 
-def origin_words(line: SettingLine) -> str:
-    """Return the origin of a value in words."""
+def origin_words(line: SettingLine) -> str | None:
+    """Return the origin of a value in words; None if it is the default."""
     if line.is_fixed:
-        return f"set by {line.origin}"
-    if line.origin == "stored" and line.at is not None:
-        return f"by {line.by}, {when(line.at)}"
-    return "default"
+        return f"Set by {line.origin}"
+    return None if line.at is None else f"By {line.by}, {when(line.at)}"
 
 
 def changed(lines: list[SettingLine], entered: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +81,6 @@ def _same(entered: Any, in_force: Any) -> bool:
 
 def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Sequence[str]) -> None:
     """Show a field for each setting that can be stored; the Save button stores each changed value."""
-    heading("Flag rules")
     by_key = {line.key: line for line in lines}
     choices = {PRIMARY_JUDGE: sorted({*judges, *filter(None, [by_key[PRIMARY_JUDGE].value])})}
     for key in THRESHOLDS:
@@ -111,23 +103,16 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         _save({} if reasons else changed(lines, entered), [line for line in lines if line.origin == "stored"])
 
 
-# What a field shows if its value is a default that the model does not name.
-DEFAULTS: dict[str, tuple[Any, str]] = {
-    PRIMARY_JUDGE: (None, "default: the first judge"),
-    "implied_labels": (IMPLYING, f"default: {rule_words(LOW_GROUNDEDNESS)}; each person is asked once"),
-}
-
-
 def _field(line: SettingLine, choices: Mapping[str, Sequence[str]]) -> Any:
     """Show the field of a setting and its origin, and return the entered value."""
-    default, words = DEFAULTS.get(line.key, (None, "default"))
+    default = IMPLYING if line.key == "implied_labels" else None
     value = default if line.value is None else line.value
     st.session_state.setdefault(field_key(line.key), list(value) if isinstance(value, tuple) else value)
     entered = _widget(line.key, choices.get(line.key))(
         str(ABOUT[line.key].title), key=field_key(line.key), help=ABOUT[line.key].description, disabled=line.is_fixed
     )
-    shown = words if line.origin == "default" else origin_words(line)
-    show(tag("div", shown, cls="jb-cap jb-line", title=shown))
+    if origin := origin_words(line):
+        caption(origin)
     entered = tuple(entered) if isinstance(entered, list) else entered
     # A default that was not changed stays a default.
     return line.value if line.value is None and entered in (default, None) else entered

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
@@ -18,20 +16,16 @@ from judgeboard.methods.suites.results import (
     baseline_notes,
     findings,
     list_results,
-    score_words,
     suite_result,
 )
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen, stacking_columns
-from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import click_points, estimate_rows, layered
-from judgeboard_dashboard.widgets.charts.intervals import HEIGHT
-from judgeboard_dashboard.widgets.filters import as_tables, choose, table_switch
+from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
-from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, day, heading, sentence, when
+from judgeboard_dashboard.widgets.tables import one_line, table
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence, when
 
 
 def _interval(mean: Estimate) -> str | None:
@@ -81,12 +75,11 @@ UNMEASURED_COLUMNS: Columns[CaseResult] = {
     Column("Question", width=330): _question,
     Column("Why"): lambda case: shortened(case.reason or ""),
 }
-FIELDS = ("suite", "run", "baseline", "tables")
+FIELDS = ("suite", "run", "baseline")
 NO_BASELINE = "No baseline"
 PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
 RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
 FORMAT = "The format of a suite file: `judgeboard suite run --help`"
-MOST_DRAWN = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +92,7 @@ class Filters:
 
 
 def suites() -> None:
-    """Show one run of a suite, and the list of all runs of this suite."""
+    """Show the runs of a suite, and one of them."""
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
@@ -111,7 +104,7 @@ def suites() -> None:
     caption(f"{result.candidate}, judged by {result.judge}, {when(result.at)}.")
     left, right = stacking_columns("suites", [1.6, 1])
     with left:
-        _trend(filters)
+        _runs(filters)
     with right:
         heading("By dimension")
         dimensions = Table.of(result.dimensions.items(), DIMENSION_COLUMNS)
@@ -119,7 +112,6 @@ def suites() -> None:
     _failures(result)
     _unmeasured(result)
     _comparison(filters, result)
-    _runs(filters)
 
 
 def _filters(everything: Sequence[SuiteRun]) -> Filters:
@@ -131,8 +123,6 @@ def _filters(everything: Sequence[SuiteRun]) -> Filters:
         earlier, later = [run for run in done if run < chosen], [run for run in done if run > chosen]
         baselines: dict[str, int | None] = {_title(run): run for run in (*earlier, *later)}
         baseline = choose("Compare with", {**baselines, NO_BASELINE: None}, key="baseline", width=160)
-        st.space("stretch")
-        table_switch()
     return Filters(runs, chosen, baseline)
 
 
@@ -140,76 +130,8 @@ def _title(run_id: int) -> str:
     return f"Run {run_id}"
 
 
-def _run_rows(runs: Sequence[SuiteRun]) -> list[Rows]:
-    return [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in runs]
-
-
 def _case_rows(cases: Sequence[CaseResult]) -> list[Rows | None]:
     return [None if case.response is None else item(case.response) for case in cases]
-
-
-def _trend(filters: Filters) -> None:
-    heading("Average score per run")
-    drawn = list(reversed(filters.runs[:MOST_DRAWN]))
-    more = len(filters.runs) - len(drawn)
-    figure(
-        lambda: runs_chart(drawn, filters.run_id),
-        HEIGHT,
-        Table.of(drawn, RUN_COLUMNS),
-        _run_rows(drawn),
-        key="suite_trend",
-        says=f"Average score (1 to 5) of {count(len(drawn), 'run')}, with 95 % interval",
-        under=(
-            "Short lines show the threshold of each run. Click a run to open it.",
-            f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
-        ),
-    )
-
-
-SCALE = (1, 5)
-
-
-def runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
-    """Return the chart, runs from left to right with their thresholds; the chosen run is filled."""
-    colours = palette()
-    averages = [run.average_score for run in runs]
-    labels = [f"{run.run}|{day(run.at)}" for run in runs]
-    rows = estimate_rows(
-        averages,
-        run=labels,
-        threshold=[run.threshold for run in runs],
-        text=["" if average.value is None else two_decimals(average.value) for average in averages],
-        ground=[colours.series[0] if run.run == chosen_run else colours.pane for run in runs],
-        tip=[
-            f"run {run.run}, {run.candidate}, {when(run.at)}: {score_words(run.average_score.value)} "
-            f"on {run.measured} cases"
-            for run in runs
-        ],
-    )
-    # A label has two lines: the number of the run, and its day.
-    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
-    x = alt.X("run:O", title="Run", sort=labels, axis=axis)
-    scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)
-    y = alt.Y("value:Q", title="Average score", scale=scale, axis=alt.Axis(values=[1, 2, 3, 4, 5], format="d"))
-    every = alt.Chart(rows).encode(x=x)
-    base = every.transform_filter("isValid(datum.value)")
-    blue = colours.series[0]
-    return layered(
-        every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
-            y=alt.Y("threshold:Q", scale=scale)
-        ),
-        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
-            y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")
-        ),
-        base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
-        base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
-            y=y, fill=alt.Fill("ground:N", scale=None)
-        ),
-        base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
-        .encode(y=y, text=alt.Text("text:N"))
-        .transform_filter("datum.text != ''"),
-        click_points(base, blue, y=y),
-    )
 
 
 def _failures(result: SuiteResult) -> None:
@@ -267,12 +189,10 @@ def _comparison(filters: Filters, result: SuiteResult) -> None:
 
 
 def _runs(filters: Filters) -> None:
-    if as_tables():  # the trend already shows this table
-        return
     heading("All runs")
     table(
         Table.of(filters.runs, RUN_COLUMNS),
-        _run_rows(filters.runs),
+        [Rows("suites", {"suite": run.suite, "run": _title(run.run)}) for run in filters.runs],
         key="suite_runs",
         under=("Click a row to open the run.",),
         most=8,

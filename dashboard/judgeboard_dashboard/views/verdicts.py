@@ -26,7 +26,7 @@ from judgeboard.store.verdict_pairs import (
 )
 from judgeboard.store.verdicts import count_verdicts
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.session import page, reading, stacking_columns
+from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.differing import shortened_text, side_head
 from judgeboard_dashboard.widgets.filters import Query, chip, choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -74,15 +74,14 @@ def _versions() -> None:
     if len(judged) < 2:
         empty_page(PURPOSE, command="judgeboard judge --judge NAME")
         return
-    old_place, new_place, _ = stacking_columns("verdicts_versions", [1, 1, 2])
     first = newest or list(judged.values())[-1]
-    with new_place:
-        new = choose("New verdicts", {first.title: first, **judged}, key="new")
-    others = [version for version in judged.values() if version.id != new.id]
-    of_same_name = [version for version in others if version.name == new.name]
-    first = (of_same_name or others)[-1]
-    with old_place:
-        old = choose("Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old")
+    with st.container(key="filters_verdicts", horizontal=True, vertical_alignment="bottom", gap="small"):
+        new = choose("New verdicts", {first.title: first, **judged}, key="new", width=230)
+        others = [version for version in judged.values() if version.id != new.id]
+        of_same_name = [version for version in others if version.name == new.name]
+        first = (of_same_name or others)[-1]
+        titles = {first.title: first, **{each.title: each for each in others}}
+        old = choose("Old verdicts", titles, key="old", width=230)
     with reading() as connection:
         usable = count_verdicts(connection, old.id)
     if not _requested(usable):

@@ -152,7 +152,6 @@ def _show_result() -> None:
 
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
     """Show the versions, and the selected version's prompt or its difference from another. Admins can retire it."""
-    heading("Judge versions")
     if not listed:
         empty("No judge yet.", "`judgeboard judge --judge lexical`")
         return

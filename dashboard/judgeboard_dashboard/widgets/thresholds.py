@@ -61,7 +61,6 @@ _ALL_TYPES = "all query types"
 def threshold_search() -> None:
     """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one."""
     demand(Action.SEE_MANAGED)
-    heading("Thresholds")
     with st.container(key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"):
         aim = switch("Goal", AIMS, key="goal")
         label, first, step = NUMBERS[aim]
