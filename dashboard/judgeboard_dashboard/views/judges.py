@@ -39,7 +39,7 @@ from judgeboard_dashboard.widgets.texts import (
 )
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
-FIELDS = ("version", "score", "table", "calibrate", "supreme", "list")
+FIELDS = ("version", "score", "tables", "calibrate", "supreme", "list")
 GROUPS = {
     "Warnings": State.WARNING,
     "Not conclusive": State.NOT_CONCLUSIVE,

@@ -102,7 +102,7 @@ OF_FAILURES: Mapping[str, tuple[str, Rows]] = {
 
 def overview() -> None:
     """Show the first steps of a new database, then the news and the five questions, then the signals."""
-    follow("overview", own=["table"])
+    follow("overview", own=["tables"])
     reviewer = current_reviewer()
     now = utc_now()
     with reading() as connection:
@@ -146,8 +146,7 @@ def overview() -> None:
         _news(shares)
     with further:
         _worse(state, shares, nothing_failed=not failed)
-    left, _ = stacking_columns("signals", 2)
-    with left:
+    with fifth:
         _signals()
 
 

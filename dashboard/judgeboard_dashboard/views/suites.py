@@ -51,11 +51,10 @@ def _weakest(case: CaseResult) -> tuple[str, str]:
 RUN_COLUMNS: Columns[SuiteRun] = {
     Column("Run", "integer", width=50): lambda run: run.run,
     Column("When", width=105): lambda run: when(run.at),
-    Column("State", width=75): lambda run: run.state.value,
-    Column("Candidate", width=123): lambda run: run.candidate,
+    Column("Candidate", width=208): lambda run: run.candidate,
     Column("Judge", width=110): lambda run: run.judge,
     Column("Average", "number", width=70): lambda run: run.average_score.value,
-    Column("95 % CI", width=95): lambda run: _interval(run.average_score),
+    Column("95 % CI", width=85): lambda run: _interval(run.average_score),
     Column("Measured", "count", width=75): lambda run: run.measured,
     Column("Cases", "count", width=57): lambda run: run.total_cases,
 }

@@ -41,7 +41,7 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "table", "type", "value")
+FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "tables", "type", "value")
 
 
 def trends() -> None:

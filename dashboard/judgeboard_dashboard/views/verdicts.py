@@ -76,12 +76,13 @@ def _versions() -> None:
         return
     first = newest or list(judged.values())[-1]
     with st.container(key="filters_verdicts", horizontal=True, vertical_alignment="bottom", gap="small"):
+        old_place = st.container(width=230)
         new = choose("New verdicts", {first.title: first, **judged}, key="new", width=230)
-        others = [version for version in judged.values() if version.id != new.id]
-        of_same_name = [version for version in others if version.name == new.name]
-        first = (of_same_name or others)[-1]
-        titles = {first.title: first, **{each.title: each for each in others}}
-        old = choose("Old verdicts", titles, key="old", width=230)
+    others = [version for version in judged.values() if version.id != new.id]
+    of_same_name = [version for version in others if version.name == new.name]
+    first = (of_same_name or others)[-1]
+    with old_place:
+        old = choose("Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old")
     with reading() as connection:
         usable = count_verdicts(connection, old.id)
     if not _requested(usable):

@@ -51,10 +51,10 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run: str, open_page) -
     runs, problems = page.dataframe[0].value, page.dataframe[1].value
     run = runs.iloc[0]
     assert run["Kind"] == "rejudge"
-    assert run["Asked"] == run["ok"] + run["unparsable"] + run["refused"] + run["error"]
-    assert run["Selected"] == run["Asked"] + run["not reached"]
+    assert run["Asked"] == run["Ok"] + run["Unparsable"] + run["Refused"] + run["Error"]
+    assert run["Selected"] == run["Asked"] + run["Not reached"]
     assert (run["State"], run["By"]) == ("done", "Mara")
-    within_800_px = ["State", "Asked", "ok", "unparsable", "refused", "error", "not reached"]
+    within_800_px = ["State", "Asked", "Ok", "Unparsable", "Refused", "Error", "Not reached"]
     assert list(runs.columns)[3:10] == within_800_px
     assert "3 of 12" in markup(page)
     status, why, times, example = problems.iloc[0].tolist()

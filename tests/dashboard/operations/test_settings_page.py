@@ -34,7 +34,7 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     assert page.button(key="settings_save").label == "Save 1 change"
     page.button(key="settings_save").click().run()
     assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
-    assert "by Mara, " in markup(page)
+    assert "By Mara, " in markup(page)
     assert "judgeboard flags apply" in markup(page)
 
 
@@ -112,7 +112,7 @@ def test_the_environment_wins_and_says_so(page_rows, open_page, monkeypatch: pyt
     page = open_page("settings")
     field = page.number_input(key="setting_low_quality")
     assert (field.value, field.disabled) == (3, True)
-    assert "set by JUDGEBOARD_LOW_QUALITY" in markup(page)
+    assert "Set by JUDGEBOARD_LOW_QUALITY" in markup(page)
 
 
 def test_the_project_file_wins_over_a_stored_value_and_names_its_line(
@@ -127,7 +127,7 @@ def test_the_project_file_wins_over_a_stored_value_and_names_its_line(
     assert page.checkbox(key="setting_excuse_refusals").disabled
     value, origin, _ = in_force(sqlite_store, "low_quality")
     assert (value, origin) == (3, "judgeboard.toml, line 2")
-    assert f"set by {origin}" in markup(page)
+    assert f"Set by {origin}" in markup(page)
 
 
 def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store: Store) -> None:
