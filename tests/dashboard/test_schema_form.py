@@ -4,6 +4,8 @@ import csv
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from app_pages import OpenPage, labels, press, shown, texts
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
@@ -17,6 +19,7 @@ from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
+from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
@@ -34,6 +37,8 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     create_queue(page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support")
     app = open_page("item", queue="fields")
     assert "causes" not in shown(app)
+    app = press(app, "field_next")
+    assert "Not skipped" in shown(app)
     app = press(app, "confirm")
     assert "requires verdict" in shown(app)
     assert not [each for each in rows_of(page_store, REVIEW) if each["choices"]]
@@ -64,6 +69,46 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
         assert len(list(csv.DictReader(lines))) == 1
     drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", tables="true")
     assert drawn.dataframe[0].value["tone"].tolist() == [4]
+
+
+PASSES = "type: category, required: true, options: [pass, not passed]}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "decides"),
+    [
+        (f"{{name: facts, {PASSES}", "facts"),
+        (f"{{name: facts, {PASSES}, {{name: problem, type: yes_no}}", "problem"),
+        (f"{{name: facts, {PASSES}, {{name: tone, {PASSES}", None),
+        ("{name: facts, type: category, options: [pass, fail]}", None),
+        ("{name: problem, type: category, options: [small, large]}", None),
+        ("{name: toxic, type: category, required: true, options: ['yes', 'no']}", None),
+        ("{name: causes, type: category, required: true, options: [unsupported, incorrect]}", None),
+    ],
+)
+def test_one_field_with_words_for_good_and_bad_is_the_decision(fields: str, decides: str | None) -> None:
+    field = deciding_field(schema_in(f"{{name: s, fields: [{fields}]}}"), {})
+    assert (field and field.name) == decides
+
+
+def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_agree(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    lead = ensure_reviewer(page_store, "page", "Mara")
+    field = "{name: verdict, type: category, required: true, options: [good, bad]}"
+    add_schema(page_store, schema_in(f"{{name: checks, fields: [{field}]}}"), by=lead)
+    create_queue(page_store, QueueRules("own", RowFilter(), order="oldest"), by=lead, schema="checks")
+    app = press(open_page("item", queue="own"), "save")
+    assert "requires verdict" in shown(app)
+    assert not {"confirm", "dismiss"} & {button.key for button in app.button}
+    app = press(press(app, "field_verdict_1"), "save")  # bad
+    (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
+    assert (row["decision"], row["choices"]) == ("confirm", {"verdict": "bad"})
+    app = press(open_page("item", response=row["response_id"], edit=row["id"]), "dismiss")
+    assert "contradicts" in shown(app)
+    press(press(app, "field_verdict_0"), "dismiss")
+    row = rows_of(page_store, REVIEW)[-1]
+    assert (row["decision"], row["choices"]) == ("dismiss", {"verdict": "good"})
 
 
 def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:

@@ -177,8 +177,11 @@ def other_way(words: Sequence[LabelWord]) -> str:
     return " ".join(map_option(each.word, turned[each.label]) for each in words if not each.sure and each.label)
 
 
-def label_of(value: Any, column: str) -> Label | None:
-    """Return the label that a word in a column means, None for an unknown word."""
+def label_of(value: Any, column: str | None) -> Label | None:
+    """Return the label that a word in a column means, None for an unknown word.
+
+    Without a column, "yes" and "no" are unknown: they answer a question.
+    """
     word = word_of(value)
     return None if word is None else _known(word, column)
 
@@ -190,8 +193,8 @@ def _short(value: Any) -> str:
     return word[:_MAX_WORD]
 
 
-def _known(word: str, column: str) -> Label | None:
-    if word not in _ANSWERS:
+def _known(word: str, column: str | None) -> Label | None:
+    if column is None or word not in _ANSWERS:
         return _LABELS.get(word)
     parts = simple_name(column.rpartition(".")[2]).split("_")
     asks_for_bad = any(part.startswith(_ASK_FOR_BAD) for part in parts) != (not _NEGATIONS.isdisjoint(parts))

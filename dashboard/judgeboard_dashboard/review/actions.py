@@ -1,14 +1,15 @@
 """The actions of the review screen's keys: grade, mark, decide, undo and move on."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
-from judgeboard.formats.label_schema import BUILT_IN, TYPED
+from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, LabelSchema, SchemaField
+from judgeboard.imports.labels import label_of
 from judgeboard.reviews.changes import differs, edit
 from judgeboard.reviews.checks import missing_grades
 from judgeboard.reviews.decisions import (
@@ -42,12 +43,13 @@ SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.
 SIDES = {"left": "left is better", "tie": "tie", "right": "right is better"}
 KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
 PROBLEM = "problem"
-"""The name of a yes/no field of a label schema that is the decision: the page asks for no other one."""
+"""The name of a yes/no field of a label schema that is the decision (`deciding_field`)."""
 NO_NAME = "Not saved: enter your name first, at the lower right."
 WITH_KEYS = {"label": "label (Q W)", "groundedness": "groundedness (A S D F G)", "quality": "quality (1–4)"}
 WAYS_OUT = "Y: hallucinated, a problem. N: grounded, no problem."
 """The keys that resolve a contradiction of label and decision."""
 LOW_QUALITY = "Not saved: the quality is low. Say whether there is a problem: Y or N."
+FIELD_CONTRADICTS = "Not saved: a field of the schema contradicts this decision. Change one of the two."
 NO_REASON = "Not saved: enter a reason first (M)."
 DISCARDED = "The correction is discarded. Z brings it back."
 LEASED_BY_OTHER = "Another reviewer has leased this item."
@@ -174,11 +176,27 @@ class Actions(DraftActions, ABC):
 
     def _try(self, reviewer: Reviewer, decision: Any) -> None:
         """Decide. If the label contradicts the decision, keep the draft and ask which of the two is right."""
+        if decision in IMPLIED and self.own_decision not in {None, decision}:
+            self.session.say(FIELD_CONTRADICTS, refused=True)
+            return
         try:
             self._decide(reviewer, decision)
         except Contradiction as error:
             self.session.open_question = OpenQuestion(self.row, decision, self.draft.label)
             self.session.say(f"Not saved: {error} {WAYS_OUT}", refused=True)
+
+    @property
+    def deciding(self) -> SchemaField | None:
+        """The field of the draft's schema that is the decision."""
+        return None if self.draft.schema is None else deciding_field(self.draft.schema, self.draft.all_values())
+
+    @property
+    def own_decision(self) -> Decision | None:
+        """The decision that a field of the draft's schema makes."""
+        own = self.deciding
+        given = None if own is None else self.draft.values.get(own.name)
+        made = () if own is None else field_decisions(own).items()
+        return next((decision for value, decision in made if value == given), None)
 
     def question(self) -> OpenQuestion | None:
         """The open question of this screen, None if there is none."""
@@ -188,8 +206,11 @@ class Actions(DraftActions, ABC):
     def answer_contradiction(self, decision: Decision) -> None:
         """Store a decision with the label that goes with it."""
         self.session.open_question, self.draft.label = None, IMPLIED[decision]
-        if PROBLEM in self.draft.values:
-            self.draft.values[PROBLEM] = decision is Decision.CONFIRM
+        own = self.deciding
+        if own is not None:
+            self.draft.values[own.name] = next(
+                value for value, made in field_decisions(own).items() if made is decision
+            )
         self.decide(decision)
 
     def answer_implied(self, implied: bool) -> None:
@@ -223,6 +244,28 @@ class Actions(DraftActions, ABC):
             self.session.say(f"Not saved: {refused}", refused=True)
         self.session.finish_key(self.row, self.request_key)
         return not self.session.refused
+
+
+def field_decisions(field: SchemaField) -> Mapping[Any, Decision | None]:
+    """Return the decision that each value of a field makes; empty if the field makes none.
+
+    A yes/no field makes one by its name (`PROBLEM`), and a required category if all its options describe an answer as
+    good or bad: "correct", "not supported".
+    """
+    if field.name == PROBLEM and field.type is FieldType.YES_NO:
+        return {True: Decision.CONFIRM, False: Decision.DISMISS}
+    if field.type is not FieldType.CATEGORY or field.many or not field.required:
+        return {}
+    decisions: dict[Label | None, Decision] = {label: decision for decision, label in IMPLIED.items()}
+    made = {value: decisions.get(label_of(value, None)) for value in field.values}
+    return made if {*made.values()} == {*IMPLIED} else {}
+
+
+def deciding_field(schema: LabelSchema, values: Mapping[str, Any]) -> SchemaField | None:
+    """Return the field that is the decision with these values; None if no field is, or more than one could be."""
+    fields = [field for field in schema.shown(values) if not field.built_in and field_decisions(field)]
+    fields = [field for field in fields if field.name == PROBLEM] or fields
+    return fields[0] if len(fields) == 1 else None
 
 
 def safely(
@@ -355,7 +398,7 @@ class QueueActions(Actions):
     @property
     def asks_decision(self) -> bool:
         """Whether the reviewer must decide, because no field asks for it and no label makes the decision."""
-        if self.draft.schema is not None and any(field.name == PROBLEM for field in self.draft.schema.own):
+        if self.deciding is not None:
             return False
         return not self.label_decides or (self.draft.label is not None and self.decision() is None)
 
@@ -366,10 +409,9 @@ class QueueActions(Actions):
 
     def decision(self) -> Decision | None:
         """Return the decision that the field for it makes, otherwise the label of the draft."""
-        problem = self.draft.values.get(PROBLEM)
-        if isinstance(problem, bool):
-            return Decision.CONFIRM if problem else Decision.DISMISS
-        return labelled_decision(self.draft.grade(), self.rules, low_quality=self.leased.low_quality)
+        return self.own_decision or labelled_decision(
+            self.draft.grade(), self.rules, low_quality=self.leased.low_quality
+        )
 
     @property
     def rules(self) -> set[str]:
@@ -385,7 +427,8 @@ class QueueActions(Actions):
         elif self.asks_decision:
             self.session.say(LOW_QUALITY, refused=True)
         else:
-            self._say_missing(missing_grades(self.work.queue.rules, None, self.draft.grade()) or [PROBLEM])
+            own = () if self.deciding is None else (self.deciding.name,)
+            self._say_missing([*missing_grades(self.work.queue.rules, None, self.draft.grade()), *own])
 
     def _answer_reveal(self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store the changed grades."""

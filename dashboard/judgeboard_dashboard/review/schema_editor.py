@@ -13,6 +13,7 @@ from judgeboard.formats.label_schema import LabelSchema, as_yaml, schema_in
 from judgeboard.reviews.queues import add_schema
 from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_fields
 from judgeboard_dashboard.review.schema_form import SchemaActions, schema_fields
@@ -136,5 +137,8 @@ def _preview(schema: LabelSchema) -> None:
             caption("Reviewers correct the answer in its place (F9).")
     if session.message:
         caption(session.message)
-    missing = schema.missing(actions.draft.all_values())
+    values = actions.draft.all_values()
+    if (decides := deciding_field(schema, values)) is not None:
+        caption(f"The field {decides.name} is the decision: reviewers are asked for no other one.")
+    missing = schema.missing(values)
     caption(f"Required to confirm or dismiss: {', '.join(missing)}." if missing else "A reviewer can decide now.")

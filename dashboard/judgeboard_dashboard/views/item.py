@@ -517,7 +517,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
             act=actions.save,
             key="Y",
             icon=":material/save:",
-            tip="The label makes the decision: hallucinated is a problem, grounded is none",
+            tip="Your label, or the field of the schema for it, makes the decision",
         )
         unsure = decision_choices(actions.decide, flag=False, offered=(Decision.UNSURE,))
         return LABELLED[actions.decision()], [save, *unsure]
