@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app_pages import press, shown, table
-from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Preference, QueueOrder, Shown
+from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Preference, QueueOrder
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
@@ -151,28 +151,22 @@ def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(mine, page
 EMPTY = dict.fromkeys(each.name for each in fields(OwnReview))
 LINE = OwnReview(
     **EMPTY
-    | {"review_id": 1, "pair_id": 7, "external_id": "p0", "query_type": "QA", "question": "Which?", "shown": Shown.AB}
+    | {"review_id": 1, "pair_id": 7, "external_id": "p0", "query_type": "QA", "question": "Which?"}
     | {"preferences": {"overall": Preference.A}, "at": datetime(2026, 1, 1, tzinfo=UTC)}
 )
 
 
 @pytest.mark.parametrize(
-    ("said", "shown", "words"),
+    ("said", "words"),
     [
-        ({"overall": Preference.A}, Shown.AB, "Left is better"),
-        ({"overall": Preference.A}, Shown.BA, "Right is better"),
-        ({"overall": Preference.TIE}, Shown.BA, "Tie"),
-        ({"overall": Preference.B}, None, "B"),
-        ({}, Shown.AB, "Noted"),
-        (
-            {"tone": Preference.A, "facts": Preference.B},
-            Shown.AB,
-            "Tone: left is better; facts: right is better",
-        ),
+        ({"overall": Preference.TIE}, "Tie"),
+        ({"overall": Preference.B}, "B"),
+        ({}, "Noted"),
+        ({"tone": Preference.A, "facts": Preference.B}, "Tone: A; facts: B"),
     ],
 )
-def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
-    assert preference_words(replace(LINE, preferences=said, shown=shown)) == words
+def test_preferences_name_the_stored_answers(said, words) -> None:
+    assert preference_words(replace(LINE, preferences=said)) == words
 
 
 def test_a_line_leads_to_its_pair() -> None:

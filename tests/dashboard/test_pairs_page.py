@@ -10,6 +10,7 @@ from app_pages import OpenPage, labels, press, texts
 from judgeboard.domain import Preference, QueueOrder, Shown, Status, StepRecord
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.shown import order_for
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -187,3 +188,19 @@ def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hid
     assert len(texts(app, "jb-empty")) == 1
     assert [row["preference"] for row in rows_of(page_store, PREFERENCE_SCORE)] == said
     assert lefts == {True, False}
+
+
+def test_a_pair_in_conflict_names_its_sides_as_this_page_and_who_saw_them_the_other_way_round(
+    page_store: Store, open_page: OpenPage
+) -> None:
+    case = queue_case(page_store)
+    [pair_id] = add_pairs(page_store, 1)
+    case.queue("split", subject="pairs", order=QueueOrder.OLDEST, needed=2)
+    case.review(case.mara, Preference.A, "split")
+    split = case.review(case.jon, Preference.B, "split")
+    app = open_page("conflicts", reviewer="Lead", conflict=split.item_id)
+    assert {"Answer A is better", "Answer B is better"} <= set(labels(app))
+    [pair] = texts(app, "jb-pane jb-pair")
+    assert pair.index("Answer A") < pair.index("left-0") < pair.index("Answer B") < pair.index("right-0")
+    swapped = [who for who in (case.mara, case.jon) if order_for(pair_id, who.id) is Shown.BA]
+    assert " ".join(texts(app, "jb-pane")).count("saw answer B on the left") == len(swapped)

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, or_, select, update
 
-from judgeboard.domain import GRADE_TEXTS, Preference, Shown, Stage, with_fields
+from judgeboard.domain import GRADE_TEXTS, Preference, Stage, with_fields
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.queue_items import QueueReview, reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
@@ -52,10 +52,9 @@ LATEST = 1_000
 class OwnReview:
     """A review in the list; ``flags`` are the flags that it decides, ``queue`` is the name of its queue.
 
-    ``preferences`` on a pair are by aspect and name the stored answers; ``shown`` is the order in which these were
-    shown. A review has no preferences if its decision was refused and only its note was stored. ``revealed_id`` is
-    the review that its author gave after the reveal, and ``revealed`` is the decision of that review. Each text of a
-    grade has a field too (`GRADE_TEXTS`).
+    ``preferences`` on a pair are by aspect and name the stored answers. A review has no preferences if its decision was
+    refused and only its note was stored. ``revealed_id`` is the review that its author gave after the reveal, and
+    ``revealed`` is the decision of that review. Each text of a grade has a field too (`GRADE_TEXTS`).
     """
 
     review_id: int
@@ -76,7 +75,6 @@ class OwnReview:
     groundedness: float | None
     quality: int | None
     seconds: float | None
-    shown: Shown | None
     preferences: dict[str, Preference]
     at: datetime
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import OVERALL, Decision, FlagState, Grade, ItemState, QueueState, Stage
+from judgeboard.domain import OVERALL, Decision, FlagState, Grade, ItemState, QueueState, Shown, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
 from judgeboard.store.responses import WHOLE_QUESTION
@@ -295,8 +295,9 @@ def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class QueueReview:
-    """One person's current review of an item; ``decision`` is a preference if the item is a pair.
+    """One person's current review of an item.
 
+    ``decision`` is a preference if the item is a pair, and ``shown`` is the order in which its author saw the answers.
     Its ``grade`` is read without failure modes.
     """
 
@@ -307,6 +308,7 @@ class QueueReview:
     decision: str | None
     grade: Grade
     seconds: float | None
+    shown: Shown | None
     at: datetime
 
 
@@ -340,7 +342,9 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
     for row in rows:
         grade = grade_from(row, scores.get(row.id, ()))
         # `record_of` would take a sixth of this function's time, and a person's work reads thousands of reviews.
-        review = QueueReview(row.id, row.reviewer_id, row.reviewer, row.stage, row.decision, grade, row.seconds, row.at)
+        review = QueueReview(
+            row.id, row.reviewer_id, row.reviewer, row.stage, row.decision, grade, row.seconds, row.shown, row.at
+        )
         reviews[row.queue_item_id].append(review)
     return reviews
 

@@ -41,6 +41,9 @@ from judgeboard_dashboard.widgets.navigation import Rows, flagged
 
 SAVED = {Decision.CONFIRM: "confirmed", Decision.DISMISS: "dismissed", Decision.UNSURE: "unsure about"}
 SIDES = {"left": "left is better", "tie": "tie", "right": "right is better"}
+"""The sides in a queue, whose reviewers do not see which answer is A."""
+STORED_SIDES = {"left": "answer A is better", "tie": "tie", "right": "answer B is better"}
+"""The sides of a pair that is shown in its stored order."""
 KEYS: dict[Any, str] = {Decision.CONFIRM: "Y", Decision.DISMISS: "N", Decision.UNSURE: "U", None: "Ctrl+Enter"}
 PROBLEM = "problem"
 """The name of a yes/no field of a label schema that is the decision (`deciding_field`)."""

@@ -10,13 +10,11 @@ from judgeboard.domain import GRADE_TEXTS, NOTES
 from judgeboard.formats.output import Column, Table
 from judgeboard.reports.people import SAME, seconds_words, share_words, work_table
 from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work
-from judgeboard.reviews.shown import shown_side
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading, stacking_columns
@@ -227,11 +225,8 @@ def review_words(line: OwnReview) -> str:
 
 
 def preference_words(line: OwnReview) -> str:
-    """Return the preferences of a review, by the sides that its author saw. Several aspects are named."""
-    words = {
-        aspect: (stored_words(preference) or "") if line.shown is None else SIDES[shown_side(preference, line.shown)]
-        for aspect, preference in line.preferences.items()
-    }
+    """Return the preferences of a review. Several aspects are named."""
+    words = {aspect: stored_words(preference) or "" for aspect, preference in line.preferences.items()}
     if len(words) < 2:
         return capital(next(iter(words.values()), "noted"))
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
@@ -294,7 +289,7 @@ PAIRS = ReviewList(
     when_empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
     columns=(
         (Column("When", width=100), lambda line: when(line.at)),
-        (Column("Review", width=185, help="Left and right are the sides that you saw"), preference_words),
+        (Column("Review", width=185, help="The better answer: A or B of the pair"), preference_words),
         (Column("Queue", width=130), lambda line: line.queue),
         _SECONDS,
         (Column("Question", width=380), lambda line: one_line(line.question)),

@@ -281,16 +281,17 @@ def side_choices(
     decide: Callable[[Preference], None],
     shown: Shown,
     *,
+    sides: Mapping[str, str] = SIDES,
     enabled: bool = True,
 ) -> list[Choice]:
     """Return the buttons for a preference on a pair; ``shown`` is the order of its answers on the screen.
 
-    ``enabled``: both answers are available.
+    ``sides`` are the names of the sides. ``enabled``: both answers are available.
     """
     return [
         choice(
             name=side,
-            label=capital(SIDES[side]),
+            label=capital(sides[side]),
             act=partial(decide, stored_side(side, shown)),
             key=key,
             icon=icon,

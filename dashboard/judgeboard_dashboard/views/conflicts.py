@@ -26,7 +26,7 @@ from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
-from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict_rows
+from judgeboard_dashboard.review.actions import STORED_SIDES, ConflictActions, conflict_rows
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
@@ -209,7 +209,8 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
             show(reviews_block(conflict))
-            show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
+            answers = (pair.answer_a, pair.answer_b)
+            show(pair_block(pair.question, pair.options or (), pair.passages or (), *answers, ("Answer A", "Answer B")))
     if not is_open:
         return
     bar(
@@ -217,7 +218,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
         decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
-        else side_choices(actions.decide, Shown.AB),
+        else side_choices(actions.decide, Shown.AB, sides=STORED_SIDES),
         grades=None
         if item is None
         else partial(queue_grades, actions, conflict.queue.rules, item.response, marked=False),
@@ -248,7 +249,8 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
         stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
-        decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]
+        decision = STORED_SIDES[shown_side(Preference(review.decision), Shown.AB)]
+    order = "saw answer B on the left" if review.shown is Shown.BA else ""  # its note may name the sides
     grade = review.grade
     words = {
         "Groundedness": None if grade.groundedness is None else short(grade.groundedness),
@@ -270,7 +272,7 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
             tag("div", tag("b", capital(f"{name}: ")), text, cls="jb-reason")
             for name, text in grade.labelled_texts.items()
         ),
-        tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
+        tag("div", " · ".join(part for part in (when(review.at), stage, order) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
 
