@@ -174,15 +174,6 @@ ORDERS: dict[str, Order] = {
         ),
         Order("lowest", "lowest groundedness first", _GROUNDEDNESS, FLAG.c.id, "ix_flag_open_groundedness"),
         Order("oldest", "oldest first", _ASKED, FLAG.c.id, "ix_flag_open_asked"),
-        Order(
-            "newest",
-            "newest flag first",
-            FLAG.c.id,
-            FLAG.c.id,
-            "ix_flag_open_newest",
-            descending=True,
-            id_descending=True,
-        ),
     )
 }
 

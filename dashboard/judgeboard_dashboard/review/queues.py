@@ -143,6 +143,9 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Reviews", width=95, help="Number of reviews given, and number needed"): (
             lambda progress: f"{progress.reviews:,} / {progress.reviews_needed:,}"
         ),
+        Column("Created", width=85, help="Open queues first, then the newest first"): lambda progress: day(
+            progress.queue.created_at
+        ),
         Column("Assigned to", width=150): lambda progress: (
             ", ".join(person.name for person in progress.assigned_to) or "everybody"
         ),

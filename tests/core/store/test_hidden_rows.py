@@ -278,7 +278,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "seed": "judgeboard",
         "setting": "always_review",
         "sha256": "mark",
-        "sort": "newest",
+        "sort": "oldest",
         "source": "log",
         "sources": ("log",),
         "subject": "s",
