@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 
 import numpy as np
@@ -24,7 +24,6 @@ from judgeboard.store.own_reviews import (
     given_reviews,
     gold_review,
     reviewers_in_queues,
-    reviews_by_day,
 )
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import (
@@ -36,7 +35,6 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 
-DAYS = 14  # days of the progress
 RECENT = timedelta(days=30)  # drift compares these days with all earlier ones
 STREAK_REVIEWS = 10  # minimum number of equal decisions in a row in a streak
 STREAK_SECONDS = 5  # a streak takes less than this per review on average
@@ -55,7 +53,7 @@ class Streak:
 
 @dataclass(frozen=True, slots=True)
 class PersonWork:
-    """The work of a person. All figures except ``days`` and ``queues`` are of their latest 1,000 reviews.
+    """The work of a person. All figures except ``queues`` are of their latest 1,000 reviews.
 
     Two reviews agree unless they would be in conflict in a queue. Each share is the agreement of the person's reviews
     with others: adjudications by other people (``gold``), the person's first review of a repeated item (``own``), other
@@ -75,7 +73,6 @@ class PersonWork:
     training: Estimate
     drift: Estimate
     leased: int
-    days: tuple[tuple[date, int], ...]
     queues: tuple[QueueWork, ...]
     streaks: tuple[Streak, ...]
 
@@ -176,7 +173,6 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
     compared = compared_reviews(connection, person.id, reviews)
     usual = [each for each in compared if each.review.repeat_for is None]
     tests = [each for each in compared if each.review.test]
-    days = reviews_by_day(connection, person.id, now - timedelta(days=DAYS))
     seconds = [review.seconds for review in reviews if review.seconds is not None]
     return PersonWork(
         person=person,
@@ -189,7 +185,6 @@ def _work(connection: Connection, person: Reviewer, queues: Sequence[Queue], now
         training=_share(_matches([each for each in tests if each.review.training], _gold), "no training items"),
         drift=_drift(usual, now),
         leased=len(active_leases(connection, person.id, now)),
-        days=tuple(sorted(days.items(), reverse=True)),
         queues=work_in(connection, queues, person.id, now),
         streaks=streaks(reviews),
     )

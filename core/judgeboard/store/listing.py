@@ -21,8 +21,9 @@ _MOST_VALUES = 200  # choices of a filter
 class Order:
     """An order of a list: by ``value`` (never NULL), then by ``id``; ``index`` is the index with this order, or None.
 
-    The number ``then`` (never NULL, the lowest first) orders rows with the same value, before ``id``. ``stored``
-    converts the value in a key to SQL, for comparison with ``value``; without it, values are numbers.
+    The number ``then`` (never NULL, the lowest first) orders rows with the same value, and then the lowest ``id`` comes
+    first. Without it, ``id`` has the direction of the value. ``stored`` converts the value in a key to SQL, for
+    comparison with ``value``; without it, values are numbers.
     """
 
     name: str
@@ -31,9 +32,13 @@ class Order:
     id: ColumnElement[int]
     index: str | None
     descending: bool = False
-    id_descending: bool = False
     stored: Callable[[Any], ColumnElement[Any]] | None = None
     then: ColumnElement[int] | None = None
+
+    @property
+    def id_descending(self) -> bool:
+        """Whether the highest ``id`` comes first."""
+        return self.descending and self.then is None
 
 
 @dataclass(frozen=True, slots=True)

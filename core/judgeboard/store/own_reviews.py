@@ -4,10 +4,9 @@ A person has one draft per answer or pair, which is deleted when the review is s
 of an answer, or minus the id of a pair.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -38,9 +37,7 @@ from judgeboard.store.tables import (
     REVIEW,
 )
 
-NEWEST = Order(
-    "reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True, id_descending=True
-)
+NEWEST = Order("reviewed", "newest first", REVIEW.c.id, REVIEW.c.id, "ix_review_reviewer", descending=True)
 # SQLite uses the index only if this text equals the index's condition.
 IS_GOLD: ColumnElement[bool] = literal_column("review.stage = 'adjudication'")
 LATEST = 1_000
@@ -253,18 +250,6 @@ def given_reviews(connection: Connection, reviewer_id: int) -> list[GivenReview]
     )
     rows = connection.execute(by_index(query, REVIEW, "ix_review_reviewer"))
     return [record_of(GivenReview, row) for row in rows]
-
-
-def reviews_by_day(connection: Connection, reviewer_id: int, since: datetime) -> Counter[date]:
-    """Return how many reviews a person gave on each day (UTC), without reviews after a reveal and imported ones."""
-    query = select(REVIEW.c.at).where(
-        REVIEW.c.reviewer_id == reviewer_id,
-        REVIEW.c.at >= since,
-        REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
-        REVIEW.c.import_batch_id.is_(None),
-        is_current(),
-    )
-    return Counter(at.date() for at in connection.execute(query).scalars())
 
 
 def reviewers_in_queues(connection: Connection) -> list[int]:

@@ -51,14 +51,12 @@ _LISTED, _COUNTED = (
 )
 _FEW = 5_000  # looking up so many ids is faster than reading an index of the whole log
 
-NEWEST = Order(
-    "newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True, id_descending=True
-)
+NEWEST = Order("newest", "newest first", _ASKED, RESPONSE.c.id, "ix_response_asked", descending=True)
 LOWEST = Order(
     "lowest", "lowest groundedness first", CURRENT.c.groundedness, CURRENT.c.response_id, "ix_current_judgment_score"
 )
-OLDEST = replace(NEWEST, name="oldest", words="oldest first", descending=False, id_descending=False)
-HIGHEST = replace(LOWEST, name="highest", words="highest groundedness first", descending=True, id_descending=True)
+OLDEST = replace(NEWEST, name="oldest", words="oldest first", descending=False)
+HIGHEST = replace(LOWEST, name="highest", words="highest groundedness first", descending=True)
 ORDERS: dict[str, Order] = {order.name: order for order in (NEWEST, OLDEST, LOWEST, HIGHEST)}
 DESCENDING = "-"  # before the name of a metadata field in an order
 
@@ -87,7 +85,6 @@ def _by_metadata(connection: Connection, field: str, *, descending: bool) -> Ord
         RESPONSE.c.id,
         index_name(field) if field in indexed_fields(connection) else None,
         descending=descending,
-        id_descending=descending,
         stored=partial(as_stored, connection),
     )
 

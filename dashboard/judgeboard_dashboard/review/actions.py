@@ -8,7 +8,7 @@ from typing import Any
 
 from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
-from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, LabelSchema, SchemaField
+from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, SchemaField
 from judgeboard.imports.labels import label_of
 from judgeboard.reviews.changes import differs, edit
 from judgeboard.reviews.checks import missing_grades
@@ -189,17 +189,13 @@ class Actions(DraftActions, ABC):
             self.session.say(f"Not saved: {error} {WAYS_OUT}", refused=True)
 
     @property
-    def deciding(self) -> SchemaField | None:
-        """The field of the draft's schema that is the decision."""
-        return None if self.draft.schema is None else deciding_field(self.draft.schema, self.draft.all_values())
-
-    @property
     def own_decision(self) -> Decision | None:
         """The decision that a field of the draft's schema makes."""
-        own = self.deciding
-        given = None if own is None else self.draft.values.get(own.name)
-        made = () if own is None else field_decisions(own).items()
-        return next((decision for value, decision in made if value == given), None)
+        field = deciding_field(self.draft)
+        if field is None:
+            return None
+        given = self.draft.values.get(field.name)
+        return next((made for value, made in field_decisions(field).items() if value == given), None)
 
     def question(self) -> OpenQuestion | None:
         """The open question of this screen, None if there is none."""
@@ -209,11 +205,10 @@ class Actions(DraftActions, ABC):
     def answer_contradiction(self, decision: Decision) -> None:
         """Store a decision with the label that goes with it."""
         self.session.open_question, self.draft.label = None, IMPLIED[decision]
-        own = self.deciding
-        if own is not None:
-            self.draft.values[own.name] = next(
-                value for value, made in field_decisions(own).items() if made is decision
-            )
+        field = deciding_field(self.draft)
+        if field is not None:
+            given = (value for value, made in field_decisions(field).items() if made is decision)
+            self.draft.values[field.name] = next(given)
         self.decide(decision)
 
     def answer_implied(self, implied: bool) -> None:
@@ -264,10 +259,10 @@ def field_decisions(field: SchemaField) -> Mapping[Any, Decision | None]:
     return made if {*made.values()} == {*IMPLIED} else {}
 
 
-def deciding_field(schema: LabelSchema, values: Mapping[str, Any]) -> SchemaField | None:
-    """Return the field that is the decision with these values; None if no field is, or more than one could be."""
-    fields = [field for field in schema.shown(values) if not field.built_in and field_decisions(field)]
-    fields = [field for field in fields if field.name == PROBLEM] or fields
+def deciding_field(draft: Draft) -> SchemaField | None:
+    """Return the shown field of a draft's schema that is the decision; None if no field or more than one could be."""
+    shown = () if draft.schema is None else draft.schema.shown(draft.all_values())
+    fields = [field for field in shown if not field.built_in and field_decisions(field)]
     return fields[0] if len(fields) == 1 else None
 
 
@@ -394,16 +389,13 @@ class QueueActions(Actions):
     leased: ShownItem
 
     @property
-    def label_decides(self) -> bool:
-        """Whether the queue requires the label, which then makes the decision (`labelled_decision`)."""
-        return "label" in self.work.queue.rules.grades and not self.work.queue.rules.implied_labels
-
-    @property
     def asks_decision(self) -> bool:
         """Whether the reviewer must decide, because no field asks for it and no label makes the decision."""
-        if self.deciding is not None:
+        if deciding_field(self.draft) is not None:
             return False
-        return not self.label_decides or (self.draft.label is not None and self.decision() is None)
+        rules = self.work.queue.rules
+        label_decides = "label" in rules.grades and not rules.implied_labels  # see `labelled_decision`
+        return not label_decides or (self.draft.label is not None and self.decision() is None)
 
     def key_of(self, decision: Any) -> str:
         """Return the key that makes a decision; the key that saves makes the decision of the label."""
@@ -430,8 +422,8 @@ class QueueActions(Actions):
         elif self.asks_decision:
             self.session.say(LOW_QUALITY, refused=True)
         else:
-            own = () if self.deciding is None else (self.deciding.name,)
-            self._say_missing([*missing_grades(self.work.queue.rules, None, self.draft.grade()), *own])
+            missing = *missing_grades(self.work.queue.rules, None, self.draft.grade()), *self.draft.missing()
+            self._say_missing(missing or [PROBLEM])
 
     def _answer_reveal(self, reviewer: Reviewer, revealed: Reveal, decision: Decision | None) -> None:
         """After the reveal: keep the first review (None), or store the changed grades."""

@@ -9,11 +9,10 @@ import streamlit as st
 from judgeboard.domain import GRADE_TEXTS, NOTES
 from judgeboard.formats.output import Column, Table
 from judgeboard.reports.people import SAME, seconds_words, share_words, work_table
-from judgeboard.reviews.person_work import DAYS, PersonWork, Streak, everybodys_work, person_work
+from judgeboard.reviews.person_work import PersonWork, Streak, everybodys_work, person_work
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
@@ -37,7 +36,6 @@ from judgeboard_dashboard.widgets.texts import (
     capital,
     caption,
     count,
-    day,
     heading,
     rules_words,
     sentence,
@@ -47,7 +45,6 @@ from judgeboard_dashboard.widgets.texts import (
 
 ALL = "All their queues"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
-_DAY_COLUMNS = (Column("Day (UTC)", width=110), Column("Reviews", "count", width=80))
 _FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
 FIELDS = ("on",)
 ON_PAIRS = "pairs"
@@ -88,7 +85,7 @@ def own_reviews() -> None:
     if session.message:
         show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
         session.say("")
-    own_work(reviewer, of=" of answers and pairs" if has_pairs else "")
+    own_work(reviewer)
     turned = current_page(reviews.page, {})
 
     def read(connection: Any, after: str | None, before: str | None, limit: int) -> LinePage[OwnReview]:
@@ -114,33 +111,27 @@ def own_reviews() -> None:
     turning_foot(reviews.page, page, reviews.noun, export, query={})
 
 
-def own_work(reviewer: Reviewer, *, of: str) -> None:
-    """Show a person's own progress, agreement and pace; nothing before their first review.
-
-    ``of`` names what the counted reviews are about. The list below shows reviews of answers, or reviews of pairs.
-    """
+def own_work(reviewer: Reviewer) -> None:
+    """Show a person's own progress, agreement and pace; nothing before their first review."""
     with reading() as connection:
         work = person_work(connection, reviewer)
     if not work.reviews:
         return
-    reviews = sum(number for _, number in work.days)
     pace = "" if work.seconds.value is None else f" Median time per item: {seconds_words(work.seconds)}."
-    sentence(f"{count(reviews, 'review')}{of} in the last {DAYS} days.{pace}")
-    for streak in work.streaks:
-        show(tag("div", streak_words(streak), cls="jb-cap"))
-    left, middle, right = stacking_columns("own_work", [1.3, 1, 0.7])
+    sentence(f"Your latest {count(work.reviews, 'review')} on these pages, with 95 % intervals.{pace}")
+    _queues_and_agreement(work)
+
+
+def _queues_and_agreement(work: PersonWork) -> None:
+    left, right = stacking_columns("person", 2)
     with left:
-        _agreement(work, "Your agreement")
-    with middle:
-        _queues(work, "own_queues")
-    with right:
-        if work.days:
-            days = tuple((day(at), number) for at, number in work.days)
-            show_rows(Table(_DAY_COLUMNS, days), key=f"own_days_{len(days)}", most=4)
-    caption(f"Agreement covers your latest {counted(work.reviews, 'review')} on these pages, with 95 % intervals.")
-
-
-def _agreement(work: PersonWork, whose: str) -> None:
+        rows = tuple((each.queue.name, each.done, each.left) for each in work.queues)
+        if rows:
+            show_rows(Table(_QUEUE_COLUMNS, rows), key=f"queues_{work.person.id}_{len(rows)}", most=4)
+        else:
+            caption("No open queue is assigned.")
+        for streak in work.streaks:
+            show(tag("div", streak_words(streak), cls="jb-cap"))
     compared = {
         "with gold labels (adjudicated)": work.gold,
         "with their own (repeated items)": work.own,
@@ -148,10 +139,11 @@ def _agreement(work: PersonWork, whose: str) -> None:
         "with gold labels (training)": work.training,
     }
     shares = tuple((name, share_words(estimate)) for name, estimate in compared.items() if estimate.value is not None)
-    if shares:
-        show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
-    else:
-        caption(f"{whose} is shown after items have been adjudicated, repeated, or reviewed by others.")
+    with right:
+        if shares:
+            show_rows(Table(_FIGURE_COLUMNS, shares), key=f"agreement_{work.person.id}")
+        else:
+            caption("Agreement is shown after items have been adjudicated, repeated, or reviewed by others.")
 
 
 def streak_words(streak: Streak) -> str:
@@ -178,21 +170,7 @@ def people() -> None:
     figures = "Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare."
     foot(lambda: work_table(everybody), "people", figures)
     heading(f"{chosen.person.name}: queues and agreement")
-    left_side, right_side = stacking_columns("person", 2)
-    with left_side:
-        _queues(chosen, f"person_queues_{chosen.person.id}")
-        for streak in chosen.streaks:
-            show(tag("div", streak_words(streak), cls="jb-cap"))
-    with right_side:
-        _agreement(chosen, "Agreement")
-
-
-def _queues(work: PersonWork, key: str) -> None:
-    if not work.queues:
-        caption("No open queue is assigned to this person." if key != "own_queues" else "No queue is open for you.")
-        return
-    rows = tuple((each.queue.name, each.done, each.left) for each in work.queues)
-    show_rows(Table(_QUEUE_COLUMNS, rows), key=f"{key}_{len(rows)}", most=4)
+    _queues_and_agreement(chosen)
 
 
 def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:
@@ -289,7 +267,7 @@ PAIRS = ReviewList(
     when_empty=("You have not reviewed any pairs yet.", "Your preferences are listed here."),
     columns=(
         (Column("When", width=100), lambda line: when(line.at)),
-        (Column("Review", width=185, help="The better answer: A or B of the pair"), preference_words),
+        (Column("Review", width=185), preference_words),
         (Column("Queue", width=130), lambda line: line.queue),
         _SECONDS,
         (Column("Question", width=380), lambda line: one_line(line.question)),

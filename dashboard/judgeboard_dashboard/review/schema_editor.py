@@ -137,8 +137,7 @@ def _preview(schema: LabelSchema) -> None:
             caption("Reviewers correct the answer in its place (F9).")
     if session.message:
         caption(session.message)
-    values = actions.draft.all_values()
-    if (decides := deciding_field(schema, values)) is not None:
+    if (decides := deciding_field(actions.draft)) is not None:
         caption(f"The field {decides.name} is the decision: reviewers are asked for no other one.")
-    missing = schema.missing(values)
+    missing = schema.missing(actions.draft.all_values())
     caption(f"Required to confirm or dismiss: {', '.join(missing)}." if missing else "A reviewer can decide now.")

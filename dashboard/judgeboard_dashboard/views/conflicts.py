@@ -17,7 +17,6 @@ from judgeboard.reviews.outcome import (
     own_conflicts,
 )
 from judgeboard.reviews.queues import schema_of_item
-from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import count_conflicts
@@ -50,7 +49,7 @@ from judgeboard_dashboard.session import ask_reviewer, page, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button
 from judgeboard_dashboard.widgets.tables import one_line, table
-from judgeboard_dashboard.widgets.texts import capital, count, sentence, short, when
+from judgeboard_dashboard.widgets.texts import capital, count, sentence, short, stored_words, when
 
 STAGE_NOTES = {
     Stage.BLIND: "blind",
@@ -249,7 +248,7 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
         stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
-        decision = STORED_SIDES[shown_side(Preference(review.decision), Shown.AB)]
+        decision = stored_words(Preference(review.decision))
     order = "saw answer B on the left" if review.shown is Shown.BA else ""  # its note may name the sides
     grade = review.grade
     words = {

@@ -13,7 +13,7 @@ from judgeboard.reviews.person_work import PersonWork, person_work, streaks
 from judgeboard.store.engine import Store
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.own_reviews import GivenReview, compared_reviews, given_reviews, reviews_by_day
+from judgeboard.store.own_reviews import GivenReview, compared_reviews, given_reviews
 from judgeboard.store.reviewers import Reviewer, store_reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE, QueueCase, queue_case
@@ -53,7 +53,7 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case: QueueC
     case.reveal(case.review(case.mara, CONFIRM), case.mara, DISMISS)
     case.review(case.jon, CONFIRM)
     mara = work(case, case.mara)
-    assert (mara.reviews, mara.days) == (1, ((NOW.date(), 1),))
+    assert mara.reviews == 1
     assert (mara.others.value, mara.others.n) == (1, 1)
 
 
@@ -100,7 +100,6 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
     with case.store.reading() as connection, plans_of(case.store) as plans:
         reviews = given_reviews(connection, case.mara.id)
         assert len(compared_reviews(connection, case.mara.id, reviews)) == len(reviews) == 3
-        reviews_by_day(connection, case.mara.id, case.now)
         notified = notifications(connection, case.mara.id)
     assert {each.kind for each in notified} == {"conflict", "mention"}
     steps = [step.strip() for plan in plans for step in plan.splitlines()]
